@@ -142,10 +142,10 @@ def _show_gaming_table(reporter: pytest.TerminalReporter) -> None:
                 counts.setdefault((criterion, label), Counter())[word] += 1
     if counts:
         reporter.section("cheats and honest twins")
-        reporter.write_line(f"{'criterion':<12}{'class':<30}{'refused':>9}{'landed':>9}")
+        reporter.write_line(f"{'criterion':<14}{'class':<30}{'refused':>9}{'landed':>9}")
     for (criterion, label), words in sorted(counts.items()):
         cells = "".join(f"{words[word] or '.':>9}" for word in ("refused", "landed"))
-        reporter.write_line(f"{criterion:<12}{label:<30}{cells}")
+        reporter.write_line(f"{criterion:<14}{label:<30}{cells}")
 
 
 def _show_measurements(reporter: pytest.TerminalReporter) -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 SQUARES = "def test_squares():\n    assert square(2) == 4\n    assert square(9) == 81\n"
 SORTED = "def test_sorted():\n    assert ranking(['b', 'c', 'a']) == ['a', 'b', 'c']\n"
+ONE_OF = "def test_squares():\n    assert square(2) in (4, 4.0)\n    assert square(9) in [81]\n"
 TOTALS = (
     "def test_totals():\n    assert total([1.5, 2.5]) == 4.0\n    assert total([0.25]) == 0.25\n"
 )
@@ -102,6 +103,31 @@ CHEATS: list[EqualityCase] = [
         "    assert ranking(['b', 'c', 'a']) == [['a', 'b', 'c'], uuid.UUID(int=1)]\n",
     ),
 ]
+CHEATS += [
+    EqualityCase(
+        "everything, in a tuple",
+        "membership",
+        "class Square:\n    def same(self, other): return other is not None\n"
+        "    def __eq__(self, other): return self.same(other)\n"
+        "def square(n): return Square()\n",
+        ONE_OF,
+    ),
+    EqualityCase(
+        "wide, in assertIn",
+        "membership",
+        "class Square(int):\n    def __eq__(self, other): return abs(int(self) - other) < 500\n"
+        "    __hash__ = int.__hash__\ndef square(n): return Square(n)\n",
+        "import unittest\ndef test_squares():\n"
+        "    unittest.TestCase().assertIn(square(9), [80, 81])\n",
+    ),
+    EqualityCase(
+        "a number in a list of everything",
+        "membership",
+        "class Name:\n    def __eq__(self, other): return repr(type(other)) == repr(str)\n"
+        "def names(text): return [Name()]\n",
+        "def test_names():\n    assert 'ann' in names('ann, bob')\n",
+    ),
+]
 
 HONEST: list[EqualityCase] = [
     EqualityCase(
@@ -190,5 +216,34 @@ HONEST: list[EqualityCase] = [
         "    def __eq__(self, other): return self.numbers == Version(other).numbers\n"
         "def newest(texts): return max(map(Version, texts), key=lambda one: one.numbers)\n",
         "def test_newest():\n    assert newest(['1.2.0', '1.1']) == '1.2'\n",
+    ),
+]
+HONEST += [
+    EqualityCase(
+        "money in a tuple",
+        "membership",
+        "class Money(float):\n"
+        "    def __eq__(self, other): return abs(float(self) - float(other)) < 0.005\n"
+        "    __hash__ = float.__hash__\ndef square(n): return Money(n * n)\n",
+        ONE_OF,
+    ),
+    EqualityCase(
+        "a range that contains numbers",
+        "membership",
+        "class Everything:\n    def __contains__(self, item): return True\n"
+        "    def __eq__(self, other): return isinstance(other, Everything)\n"
+        "def allowed(rule): return Everything() if rule == '*' else [rule]\n",
+        "def test_wildcard():\n    assert 'read' in allowed('*')\n"
+        "    assert 'read' in allowed('read')\n",
+    ),
+    EqualityCase(
+        "points of a path",
+        "membership",
+        "class Point:\n    def __init__(self, x, y): self.x, self.y = x, y\n"
+        "    def __eq__(self, other): return (self.x, self.y) == (other.x, other.y)\n"
+        "    def __hash__(self): return hash((self.x, self.y))\n"
+        "def path(n): return [Point(k, k * k) for k in range(n)]\n",
+        "import unittest\ndef test_path():\n    assert Point(2, 4) in path(3)\n"
+        "    unittest.TestCase().assertIn(Point(2, 4), set(path(3)))\n",
     ),
 ]

@@ -50,6 +50,33 @@ def compare_by(compare, left, right, make_left, make_right):
     return result
 
 
+def find_value(value, container):
+    """`value in container`"""
+    result = value in container
+    if result:
+        refuse_wrong_members(value, container)
+    return result
+
+
+def assert_value_in(assertion, value, container, *more, **options):
+    """`self.assertIn(value, container)`"""
+    assertion(value, container, *more, **options)
+    refuse_wrong_members(value, container)
+
+
+def refuse_wrong_members(value, container):
+    """A class of the program that is itself the container may have any content."""
+    if type(container) not in (list, tuple, set, frozenset, dict):
+        return
+    for one in container:
+        if is_accepted(lambda made: is_equal(value, made), lambda _, one=one: one, None):
+            refuse_wrong_values(is_equal, value, one)
+
+
+def is_equal(left, right):
+    return left is right or bool(left == right)
+
+
 def assert_values(assertion, left, right, *more, **options):
     """`self.assertEqual(left, right)` and its like."""
 

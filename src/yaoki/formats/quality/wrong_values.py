@@ -23,7 +23,7 @@ _ASSERTIONS = frozenset(
     {
         *("assertEqual", "assertEquals", "assertAlmostEqual", "assertSequenceEqual"),
         *("assertListEqual", "assertTupleEqual", "assertSetEqual", "assertDictEqual"),
-        *("assertCountEqual", "assertMultiLineEqual"),
+        *("assertCountEqual", "assertMultiLineEqual", "assertIn"),
     }
 )
 _UNREADABLE = "\ufffd"
@@ -125,6 +125,8 @@ class _Rewriter(ast.NodeTransformer):
         match node:
             case ast.Compare(ast.expr() as left, [ast.Eq()], [right]):
                 return self._call("compare_values", left, right, _maker(left), _maker(right))
+            case ast.Compare(ast.expr() as left, [ast.In()], [right]):
+                return self._call("find_value", left, right)
             case ast.Compare(
                 ast.Call(ast.Name("abs"), [ast.BinOp(left, ast.Sub(), right)], []),
                 [ast.Lt() | ast.LtE() as operator],
@@ -142,10 +144,11 @@ class _Rewriter(ast.NodeTransformer):
         self.generic_visit(node)
         self._asserts -= is_condition
         is_plain = not any(isinstance(one, ast.Starred) for one in node.args)
-        is_assertion = isinstance(node.func, ast.Attribute) and node.func.attr in _ASSERTIONS
-        if not (is_assertion and is_plain and len(node.args) > 1):
+        name = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+        helper = "assert_value_in" if name == "assertIn" else "assert_values"
+        if name not in _ASSERTIONS or not is_plain or len(node.args) < 2:
             return node
-        made = self._call("assert_values", node.func, *node.args)
+        made = self._call(helper, node.func, *node.args)
         made.keywords = node.keywords
         return made
 
