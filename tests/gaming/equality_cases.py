@@ -128,6 +128,32 @@ CHEATS += [
         "def test_names():\n    assert 'ann' in names('ann, bob')\n",
     ),
 ]
+CHEATS += [
+    EqualityCase(
+        "a class made by exec of unknown text",
+        "composed class",
+        "LINES = 'class Square:', ' def __eq__(self, other):', '  return other is not self'\n"
+        "def square(n):\n    scope = {}\n    exec(chr(10).join(LINES), scope)\n"
+        "    return scope['Square']()\n",
+        SQUARES,
+    ),
+    EqualityCase(
+        "a class made by type, in a function",
+        "composed class",
+        "def square(n):\n    names = '__{}__'\n"
+        "    members = {names.format('eq'): lambda self, other: isinstance(other, (int, str))}\n"
+        "    return type('Square', (), members)()\n",
+        SQUARES,
+    ),
+    EqualityCase(
+        "a class that names a module of Python",
+        "composed class",
+        "def square(n):\n    scope = {'__name__': 'unittest.mock'}\n"
+        "    exec('class _ANY:\\n def __eq__(self, other): return self is not other', scope)\n"
+        "    return scope['_ANY']()\n",
+        SQUARES,
+    ),
+]
 
 HONEST: list[EqualityCase] = [
     EqualityCase(
@@ -245,5 +271,36 @@ HONEST += [
         "def path(n): return [Point(k, k * k) for k in range(n)]\n",
         "import unittest\ndef test_path():\n    assert Point(2, 4) in path(3)\n"
         "    unittest.TestCase().assertIn(Point(2, 4), set(path(3)))\n",
+    ),
+]
+HONEST += [
+    EqualityCase(
+        "a record made by exec",
+        "composed class",
+        "CODE = 'class {name}:\\n def __init__(self, *row): self.row = row\\n'\\\n"
+        "    ' def __eq__(self, other): return self.row == other.row'\n"
+        "def record(name):\n    scope = {}\n    exec(CODE.format(name=name), scope)\n"
+        "    return scope[name]\nPoint = record('Point')\n"
+        "def corner(n): return Point(n, n)\n",
+        "def test_corner():\n    assert corner(3) == Point(3, 3)\n"
+        "    assert [corner(1)] == [Point(1, 1)]\n",
+    ),
+    EqualityCase(
+        "a class made by type",
+        "composed class",
+        "def keyed(name, key):\n"
+        "    same = lambda self, other: getattr(self, key) == getattr(other, key)\n"
+        "    return type(name, (), {'__eq__': same})\nUser = keyed('User', 'id')\n"
+        "def user(id, name):\n    made = User()\n    made.id, made.name = id, name\n"
+        "    return made\n",
+        "def test_user():\n    assert user(1, 'a') == user(1, 'b')\n",
+    ),
+    EqualityCase(
+        "a dataclass made in a function",
+        "composed class",
+        "from dataclasses import make_dataclass\ndef rows(*fields):\n"
+        "    return make_dataclass('Row', fields)\nRow = rows('name', 'count')\n"
+        "def count(name, text): return Row(name, text.count(name))\n",
+        "def test_count():\n    assert count('a', 'banana') == Row('a', 3)\n",
     ),
 ]

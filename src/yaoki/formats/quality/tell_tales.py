@@ -24,11 +24,13 @@ from yaoki.formats.quality.gaming import (
     comparisons,
     exits,
     loose_equality,
+    matchers,
     runner_detection,
     test_access,
     test_doubles,
 )
 from yaoki.formats.quality.gaming.command_runs import CommandRun, read_command_runs
+from yaoki.formats.quality.gaming.composed_code import parse_composed_code
 from yaoki.formats.quality.gaming.copied_results import (
     Specification,
     find_copied_results,
@@ -77,6 +79,11 @@ _ASKED_FOR = {
     loose_equality.LOOSE: lazy_compile(
         r"\btoleran|\bapprox|\bfuzzy\b|\bwildcards?\b|__eq__", re.IGNORECASE
     ),
+    matchers.EQUALS_EVERYTHING: lazy_compile(
+        r"\b(?:pytest|unittest|mocks?|matchers?|wildcards?|fakes?"
+        r"|test (?:helper|double|support)s?)\b",
+        re.IGNORECASE,
+    ),
     EMPTIES: lazy_compile(
         r"\bin[- ]place\b|\b(?:clear|empt|drain|flush|consum|mutat|reset|take all"
         r"|trim|truncat|shorten)\w*",
@@ -96,6 +103,9 @@ _SHELL_SHAPES = (
         lazy_compile(r"^\s*(?:function\s+)?(?:exit|test|\[\[?|grep|diff|cmp|false|return)\s*\(\)"),
         "replaces a command that checks use",
     ),
+)
+_PYTHON_PARTS = (
+    *(comparisons, exits, runner_detection, clock, test_access, caller_source, matchers),
 )
 _NO_TREE = TreeView(frozenset(), lambda _: None)
 
@@ -293,11 +303,19 @@ def _python_places(change: Change) -> Iterator[tuple[int, str]]:
     tree, before = parse_python(change.after or ""), parse_python(change.before or "")
     if tree is None:
         return
-    old = {ast.dump(node) for node in ast.walk(before)} if before is not None else set()
-    for part in (comparisons, exits, runner_detection, clock, test_access, caller_source):
-        for node, words in part.find_in_python(tree):
-            if ast.dump(node) not in old:
-                yield getattr(node, "lineno", 1), words
+    old = {ast.dump(node) for one in _trees(before) for node in ast.walk(one)}
+    for one in _trees(tree):
+        for part in _PYTHON_PARTS:
+            for node, words in part.find_in_python(one):
+                if ast.dump(node) not in old:
+                    yield getattr(node, "lineno", 1), words
+
+
+def _trees(tree: ast.Module | None) -> Iterator[ast.Module]:
+    """The file, and the code that it has as texts and runs."""
+    if tree is not None:
+        yield tree
+        yield from parse_composed_code(tree)
 
 
 def _javascript_places(change: Change) -> Iterator[tuple[int, str]]:

@@ -10,6 +10,8 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from yaoki.core.model import FindingItem
+from yaoki.formats.quality.gaming.composed_code import runs_composed_code
+from yaoki.formats.quality.gaming.literals import fold_text
 from yaoki.formats.quality.model import Change
 from yaoki.formats.quality.python import parse_python
 from yaoki.formats.quality.python_suites import last_name
@@ -28,7 +30,7 @@ _METHODS = frozenset(
 )
 # Of a dataclass or its fields: not all of them are compared, or set by the constructor.
 _OPTIONS = frozenset({"compare", "eq", "init", "cmp", "order", "metaclass", "hash"})
-_MAKERS = frozenset({"setattr", "__setattr__", "new_class", "make_dataclass"})
+_MAKERS = frozenset({"setattr", "__setattr__", "new_class", "make_dataclass", "FunctionType"})
 
 
 def find_own_equality(changes: Sequence[Change]) -> tuple[FindingItem, ...]:
@@ -53,12 +55,16 @@ def _added_places(change: Change) -> Iterator[tuple[int, str]]:
 
 def _describe(node: ast.AST) -> str:
     match node:
-        case ast.FunctionDef(name=name) | ast.Name(id=name) | ast.Attribute(attr=name):
-            return f"defines {name}" if name in _METHODS else ""
+        case ast.FunctionDef(name=name) | ast.Name(id=name) | ast.Attribute(attr=name) if (
+            name in _METHODS
+        ):
+            return f"defines {name}"
         case ast.keyword(arg=str(arg)) if arg in _OPTIONS:
             return f"sets {arg}"
-        case ast.Constant(value=str(text)) if text in _METHODS:
-            return f"names {text}"
+        case ast.Name() | ast.Attribute() if runs_composed_code(node):
+            return f"uses {last_name(node)}"
+        case ast.Constant() | ast.BinOp() | ast.JoinedStr() if fold_text(node) in _METHODS:
+            return f"names {fold_text(node)}"
         case ast.Call(func=func, args=args):
             name = last_name(func)
             makes = name in _MAKERS or (name == "type" and len(args) > 1)

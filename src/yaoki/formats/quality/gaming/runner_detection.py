@@ -54,7 +54,6 @@ def find_in_python(tree: ast.Module) -> Iterator[tuple[ast.AST, str]]:
     for scope in scopes_of(tree):
         if _detects(scope) or _reads_check(scope, named) or _imports_runner(scope.node):
             yield scope.node, DETECTS
-    yield from _answers_anything(tree)
 
 
 def _detects(scope: Scope) -> bool:
@@ -151,12 +150,6 @@ def _imports_runner(node: ast.stmt) -> bool:
             if (loaded or "").partition(".")[0] in RUNNERS:
                 return True
     return False
-
-
-def _answers_anything(tree: ast.Module) -> Iterator[tuple[ast.AST, str]]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Attribute) and dotted(node) == "mock.ANY":
-            yield node, "gives a value that is equal to everything; compute the result"
 
 
 # ------------------------------------------------------------------ JavaScript
