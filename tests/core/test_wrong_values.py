@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from yaoki.core.decide.wrong_values import WrongValueRun, judge_wrong_values
+from yaoki.core.decide.wrong_values import (
+    WrongValueRun,
+    describe_unread,
+    judge_wrong_values,
+)
 from yaoki.core.model import Finding, FindingItem, OnFailure, Outcome
 
 pytestmark = pytest.mark.spec("17.9")
@@ -82,3 +86,42 @@ def test_a_control_that_fails_otherwise_is_skipped_with_its_reason() -> None:
         "the tests of check tests notice wrong values;"
         f" check e2e has no control with wrong values: {why}"
     )
+
+
+def test_a_person_decides_where_a_decisive_control_is_missing() -> None:
+    """The places alone could make a value equal to a wrong one, so a skip proves nothing."""
+    failed = a_run(Outcome.FAILED, FindingItem("t.py::a", "TypeError"), check="e2e")
+
+    found = judge_wrong_values([a_run(), failed], PLACES, 0.0, is_decisive=True)
+
+    assert found is not None
+    assert (found.outcome, found.on_failure) == (Outcome.FAILED, OnFailure.ABORT)
+    assert not found.pattern
+    assert found.message.startswith("the changed code decides how its values compare, and whether")
+    assert "check e2e has no control with wrong values" in found.message
+    assert found.items == PLACES[:20]
+
+
+def test_tests_that_cannot_be_rewritten_ask_only_where_it_matters() -> None:
+    unread = [describe_unread("tests", ["t.py", "u.py"])]
+
+    harmless = judge_wrong_values([], PLACES, 0.0, unread)
+    decisive = judge_wrong_values([a_run()], PLACES, 0.0, unread, is_decisive=True)
+
+    assert harmless is not None
+    assert decisive is not None
+    assert harmless.outcome is Outcome.SKIPPED
+    assert harmless.message == "check tests has tests that cannot be rewritten: t.py, u.py"
+    assert decisive.outcome is Outcome.FAILED
+    assert "t.py" not in describe_unread("acceptance", ["t.py"], is_hidden=True)
+
+
+def test_a_check_whose_tests_pass_again_may_fail_for_something_else() -> None:
+    """Its coverage is less, because the rewritten files are longer."""
+    result = Finding("tests", Outcome.FAILED, passing_tests=("t.py::a", "t.py::b"))
+    run = WrongValueRun("tests", result, passing_tests=("t.py::a",))
+
+    found = judge_wrong_values([run], PLACES, 0.0, is_decisive=True)
+
+    assert found is not None
+    assert found.outcome is Outcome.PASSED

@@ -113,3 +113,47 @@ def test_an_honest_equality_lands_after_one_more_execution(project: Project) -> 
     assert (code, control["outcome"]) == (0, "PASSED")
     assert control["message"] == "the tests of check tests notice wrong values"
     assert count_runs(entries, "comparison") == 1
+
+
+@pytest.mark.quick_cases(1)
+@pytest.mark.parametrize(
+    "tests",
+    [
+        f"{TESTS}# {'x' * 400_000}\n",
+        f"TEXT = {TESTS!r}\nexec(TEXT)\n",
+        'from slugs import total\n\n\ndef test_lines():\n    assert eval("total([2.0]) == 2.0")\n',
+    ],
+    ids=["too large", "made by exec", "in texts"],
+)
+def test_tests_that_cannot_be_rewritten_ask_a_person(project: Project, tests: str) -> None:
+    code, entries = run_task(project, EQUAL, {"tests": PYTEST}, tests)
+
+    found = results(entries)
+    assert code == 4
+    assert found["tests"]["outcome"] == "PASSED"
+    assert found["wrong-values"]["outcome"] == "FAILED"
+    assert "tests that cannot be rewritten: test_slugs.py" in found["wrong-values"]["message"]
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(
+    ("program", "tests"),
+    [
+        ("def total(prices):\n    return sum(prices)\n", f"{TESTS}# {'x' * 400_000}\n"),
+        (
+            "class Price(float):\n    def __int__(self):\n        return round(self)\n\n\n"
+            "def total(prices):\n    return Price(sum(prices))\n",
+            f"{TESTS}# {'x' * 400_000}\n",
+        ),
+        (
+            HONEST,
+            "from slugs import total\n\n\ndef test_total():\n"
+            "    assert total([2.0]) == 2.0\n    assert eval(repr(total([2.0]))) == 2.0\n",
+        ),
+    ],
+    ids=["no equality", "a conversion", "a text that is evaluated"],
+)
+def test_honest_work_beside_such_tests_lands(project: Project, program: str, tests: str) -> None:
+    code, _ = run_task(project, program, {"tests": PYTEST}, tests)
+
+    assert code == 0

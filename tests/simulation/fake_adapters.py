@@ -183,6 +183,12 @@ class NoCriteria:
     def find_own_equality(self, changes: Sequence[Change]) -> tuple[FindingItem, ...]:
         return ()
 
+    def decides_equality(self, changes: Sequence[Change]) -> bool:
+        return False
+
+    def is_unread(self, path: str, text: str, *, is_run: bool) -> bool:
+        return False
+
     def compare_with_wrong_values(self, path: str, text: str, changed: Sequence[str]) -> str | None:
         return None
 

@@ -154,6 +154,12 @@ class QualityCriteria(Protocol):
     def find_own_equality(self, changes: Sequence[Change]) -> tuple[FindingItem, ...]:
         """Code that decides how values of the program compare with others."""
 
+    def decides_equality(self, changes: Sequence[Change]) -> bool:
+        """True if such code alone could make a value equal to a wrong one."""
+
+    def is_unread(self, path: str, text: str, *, is_run: bool) -> bool:
+        """True if the comparisons of a test file cannot be made with wrong values."""
+
     def compare_with_wrong_values(self, path: str, text: str, changed: Sequence[str]) -> str | None:
         """The test file with comparisons that are made with wrong values as well."""
 

@@ -9,23 +9,25 @@ from yaoki.formats.quality.criteria import judge_criteria
 from yaoki.formats.quality.definition import review_definition
 from yaoki.formats.quality.definition.roles import list_test_files
 from yaoki.formats.quality.failing_tests import is_python_test_file, make_tests_fail
-from yaoki.formats.quality.gaming.own_equality import find_own_equality
+from yaoki.formats.quality.gaming.own_equality import decides_equality, find_own_equality
 from yaoki.formats.quality.gaming.process_access import find_process_access
 from yaoki.formats.quality.model import Change, ChangeContext
 from yaoki.formats.quality.mutants import list_hidden_code, list_mutants
 from yaoki.formats.quality.tell_tales import find_gaming
 from yaoki.formats.quality.triviality import is_trivial
-from yaoki.formats.quality.wrong_values import compare_with_wrong_values
+from yaoki.formats.quality.wrong_values import compare_with_wrong_values, is_unread
 
 __all__ = [
     "Change",
     "ChangeContext",
     "compare_with_wrong_values",
+    "decides_equality",
     "find_gaming",
     "find_own_equality",
     "find_process_access",
     "is_python_test_file",
     "is_trivial",
+    "is_unread",
     "judge_criteria",
     "list_hidden_code",
     "list_mutants",

@@ -12,6 +12,7 @@ from functools import cache
 from importlib.resources import files
 
 from yaoki.formats.quality import compared_values, wrong_copies
+from yaoki.formats.quality.gaming.composed_code import runs_composed_code
 from yaoki.formats.quality.language_parts import FILE_CHARS_MAX
 from yaoki.formats.quality.python import parse_python
 from yaoki.formats.quality.python_suites import last_name
@@ -34,9 +35,7 @@ def compare_with_wrong_values(path: str, text: str, changed: Sequence[str]) -> s
 
     `changed`: the changed files; only values of classes that they define are made wrong.
     """
-    if not path.endswith(".py") or len(text) > FILE_CHARS_MAX or _UNREADABLE in text:
-        return None
-    tree = parse_python(text)
+    tree = None if not path.endswith(".py") or _has_no_text(text) else parse_python(text)
     if tree is None:
         return None
     rewriter = _Rewriter()
@@ -49,6 +48,32 @@ def compare_with_wrong_values(path: str, text: str, changed: Sequence[str]) -> s
     at = _after_imports_from_future(made.body)
     made.body[at:at] = _helper(constants)
     return ast.unparse(ast.fix_missing_locations(made))
+
+
+def is_unread(path: str, text: str, *, is_run: bool) -> bool:
+    """May the file have tests whose comparisons cannot be made with wrong values?
+
+    `is_run`: the check names tests of the file; otherwise one that cannot be parsed is none.
+    """
+    if not path.endswith(".py") or _has_no_text(text):
+        return path.endswith(".py")
+    tree = parse_python(text) if is_run else ast.Module([], [])
+    return tree is None or any(map(_compares_in_text, ast.walk(tree)))
+
+
+def _compares_in_text(node: ast.AST) -> bool:
+    """Tests that a file has as texts: `exec(cases)`, `assert eval("f(2) == 4")`."""
+    match node:
+        case ast.Call(func=func):
+            return runs_composed_code(func) and last_name(func) == "exec"
+        case ast.Assert(test=ast.Call(func=func)):
+            return runs_composed_code(func)
+        case _:
+            return False
+
+
+def _has_no_text(text: str) -> bool:
+    return len(text) > FILE_CHARS_MAX or _UNREADABLE in text
 
 
 def _used_classes(tree: ast.Module) -> set[str]:

@@ -31,6 +31,15 @@ _METHODS = frozenset(
 # Of a dataclass or its fields: not all of them are compared, or set by the constructor.
 _OPTIONS = frozenset({"compare", "eq", "init", "cmp", "order", "metaclass", "hash"})
 _MAKERS = frozenset({"setattr", "__setattr__", "new_class", "make_dataclass", "FunctionType"})
+# Each of these alone can make a value equal to a wrong one; the others need one of them.
+_DECISIVE = frozenset(
+    {
+        *("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__sub__", "__rsub__"),
+        *("__abs__", "__array__", "__array_ufunc__", "__array_function__", "__getattribute__"),
+        *("compare", "eq", "cmp", "metaclass", "type", "exec", "eval", "compile"),
+        *_MAKERS,
+    }
+)
 
 
 def find_own_equality(changes: Sequence[Change]) -> tuple[FindingItem, ...]:
@@ -42,6 +51,11 @@ def find_own_equality(changes: Sequence[Change]) -> tuple[FindingItem, ...]:
         for line, words in sorted(set(_added_places(change)))
     ]
     return tuple(found[:PLACES_MAX])
+
+
+def decides_equality(changes: Sequence[Change]) -> bool:
+    """Could one of the places alone make a value of the program equal to a wrong one?"""
+    return any(one.message.rpartition(" ")[2] in _DECISIVE for one in find_own_equality(changes))
 
 
 def _added_places(change: Change) -> Iterator[tuple[int, str]]:
