@@ -133,6 +133,16 @@ MUTES: dict[str, Case] = {
     "tests that also start a program": removed(
         "Remove old.py and its tests.", {"old.py": None}, "import subprocess\n"
     ),
+    "tests of a module that is old": removed("Remove the old module.", {"old.py": None}),
+    "tests of a module of another name": removed(
+        "Remove the module old loader and its tests.", {"old.py": None}
+    ),
+    "tests of a module of which a function goes": removed(
+        "Remove legacy from the module old and its tests.", {"old.py": None}
+    ),
+    "tests that use a module that stays beside a named one": removed(
+        "Remove the module old and its tests.", {"old.py": None}, "from app import f\n"
+    ),
     "tests of a module that stays": removed("Remove old.py and its tests.", {}),
     "tests of a module that nobody asked to remove": removed("Tidy up.", {"old.py": None}),
     "tests that use a module that stays": removed(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.lazy_pattern import lazy_compile
@@ -41,6 +42,8 @@ _DELETES = lazy_compile(r"\b(?:remov|drop|delet)\w*|\bget rid of\b", re.IGNORECA
 _NEGATION = lazy_compile(r"\b(?:not|never|cannot|without)\b|n['’]t\b", re.IGNORECASE)
 # "Remove f from old.py": a part of the file.
 _PART = lazy_compile(r"\b(?:from|in|inside|within|of|out)\b", re.IGNORECASE)
+# "Remove the module loader" names no module, but "remove the module old and its tests" does.
+_NAME_END = r"(?![\w./-]*\w)(?!\s+(?!(?:and|with|together|including|along|plus)\b)\w)"
 # A test that starts a program or reads a file may be about more than what it imports.
 _REACHES_OUT = lazy_compile(r"\b(?:subprocess|runpy|importlib|os|sys|pathlib|shutil|open|Path)\b")
 _BUILT_IN = frozenset(
@@ -121,7 +124,8 @@ class Product:
         """Does a sentence of the goal ask to remove this file, which is not one of the tests?"""
         if is_expected(path) or is_in_test_folder(path) or is_test_path(path):
             return False
-        name = re.compile(rf"(?<![\w.]){re.escape(path.rsplit('/', 1)[-1])}(?![\w/])")
+        file = rf"(?<![\w.]){re.escape(path.rsplit('/', 1)[-1])}(?![\w/])"
+        name = re.compile("|".join((file, *_module_shapes(path))))
         sentences = re.split(r"(?<=[.;!?])\s+", self.goal)
         return any(_asks_to_delete(one, name) for one in sentences)
 
@@ -172,6 +176,21 @@ class Product:
             programs = {program_of(call.words) for call in parse_calls(text)}
             return bool(programs - READERS - _BUILT_IN)
         return True
+
+
+def _module_shapes(path: str) -> Iterator[str]:
+    """Patterns of "module shop.old" and "`old` module", for the file or a package that it is in.
+
+    Without quotes, "the old module" may be any module that is old.
+    """
+    if not path.endswith(".py"):
+        return
+    parts = path.removesuffix(".py").removesuffix("/__init__").split("/")
+    for end in range(len(parts), 0, -1):
+        kind = "(?:module|package)" if end == len(parts) else "package"
+        names = "|".join(re.escape(".".join(parts[start:end])) for start in range(end))
+        yield rf"\b{kind}\s+(?:[`'\"](?:{names})[`'\"]|(?:{names}){_NAME_END})"
+        yield rf"[`'\"](?:{names})[`'\"]\s+{kind}{_NAME_END}"
 
 
 def _asks_to_delete(sentence: str, name: re.Pattern[str]) -> bool:
