@@ -18,6 +18,7 @@ from yaoki.core.model import FindingItem
 from yaoki.core.model.change import Change
 from yaoki.formats.quality.gaming.answers import Answer, KeyUse, atoms
 from yaoki.formats.quality.gaming.expectations import Expectation
+from yaoki.formats.quality.gaming.finite_domains import find_complete_tables
 from yaoki.formats.quality.gaming.javascript import tokens_of
 from yaoki.formats.quality.gaming.javascript_answers import (
     javascript_answers,
@@ -77,9 +78,10 @@ def find_copied_results(
     new = [one for one in _answers(change.path, change.after or "") if _identity(one) not in before]
     copied: dict[int, list[Answer]] = defaultdict(list)
     sizes: dict[int, int] = defaultdict(int)
+    complete = find_complete_tables(new)
     for answer in dict.fromkeys(new):
         matching = [one for one in expectations if _matches(answer, one)]
-        honest = _is_specified(answer, specification)
+        honest = _is_specified(answer, specification) or answer in complete
         sizes[answer.table] += not honest and _counts(answer, bool(matching), expectations)
         if matching and not honest:
             copied[answer.table].append(answer)

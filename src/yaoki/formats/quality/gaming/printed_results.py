@@ -17,6 +17,7 @@ from yaoki.core.model.change import Change
 from yaoki.formats.quality.gaming.answers import Answer, KeyUse
 from yaoki.formats.quality.gaming.command_runs import CommandRun, printed_text
 from yaoki.formats.quality.gaming.copied_results import TABLE_SHARE, Specification
+from yaoki.formats.quality.gaming.finite_domains import find_complete_tables
 from yaoki.formats.quality.gaming.literals import TRIVIAL_NUMBERS, leaves
 from yaoki.formats.quality.gaming.printed_answers import printed_answers
 
@@ -37,8 +38,10 @@ def find_printed_results(
     copied: dict[int, list[Answer]] = defaultdict(list)
     # What a table or a function asks for; one case may print a text and end with a code.
     asked: dict[int, set[object]] = defaultdict(set)
-    for answer in dict.fromkeys(printed_answers(change.path, change.after or "")):
-        if _identity(answer) in old or judge.is_specified(answer):
+    printed = dict.fromkeys(printed_answers(change.path, change.after or ""))
+    complete = find_complete_tables(printed)
+    for answer in printed:
+        if _identity(answer) in old or judge.is_specified(answer) or answer in complete:
             continue
         if judge.is_about_input(answer):
             asked[answer.table].add(answer.keys)
