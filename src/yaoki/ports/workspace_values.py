@@ -84,7 +84,8 @@ class Candidate:
 
     `changed` are the paths in which it differs from `onto`.  With `conflicts` there is nothing to
     verify.  `tracked_count`, the files of `onto`, is only set when some were deleted.
-    `outside_links` are changed links whose target is outside the repository.
+    `outside_links` are changed links whose target is outside the repository, `unchecked_bytecode`
+    changed compiled files of Python that are used without a look at their source.
     `predecessor` is the commit that must be the branch's head for it to land: `onto`, unless the
     work of `companions` was joined on it first.
     `reverted` are landings of `onto` that it takes back, whose tests may go with them.
@@ -99,6 +100,7 @@ class Candidate:
     tracked_count: int = 0
     conflict_markers: tuple[str, ...] = ()
     outside_links: tuple[str, ...] = ()
+    unchecked_bytecode: tuple[str, ...] = ()
     predecessor: str = ""
     companions: tuple[TaskId, ...] = ()
     reverted: tuple[RevertedLanding, ...] = ()

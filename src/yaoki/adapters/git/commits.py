@@ -134,6 +134,11 @@ class Commits:
         stored = self._git.read_object(blob, FILE_BYTES_MAX)
         return printable_path(os.fsdecode(stored.content)) if stored else ""
 
+    def read_blob_bytes(self, blob: str) -> bytes:
+        """A small object; empty if it is larger than any file of a program."""
+        stored = self._git.read_object(blob, FILE_BYTES_MAX)
+        return stored.content if stored else b""
+
     def branch_ref(self, branch: str) -> str:
         """The ref of a branch name that a person typed."""
         ref = f"refs/heads/{branch}"

@@ -40,6 +40,7 @@ BUILT_IN_CHECKS = (
     GIT_CONFIG_CHECK,
     NO_CHANGE_CHECK,
     *("scope", "mass-deletion", CONFLICT_MARKERS_CHECK, "test-integrity", "links"),
+    "bytecode",
     *(GAMED_CHECK, "secrets", RED_FIRST_CHECK, MUTANTS_CHECK),
     *(NEGATIVE_CONTROL_CHECK, WRONG_VALUES_CHECK),
     "session-files",

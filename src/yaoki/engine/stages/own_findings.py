@@ -117,6 +117,9 @@ def built_in_findings(task: Task, candidate: Candidate) -> Iterator[Finding]:
         message = "links that lead out of the repository"
         finding = _paths_finding("links", "not-committed", message, candidate.outside_links)
         yield replace(finding, params={"uncommittedFiles": list(candidate.outside_links[:100])})
+    if candidate.unchecked_bytecode and "bytecode" not in task.waivers:
+        message = "compiled files that hide their sources; delete them"
+        yield _paths_finding("bytecode", "", message, candidate.unchecked_bytecode)
     if "scope" not in task.waivers:
         yield from _out_of_scope(task, candidate)
     if "session-files" not in task.waivers and not task.taken_over:

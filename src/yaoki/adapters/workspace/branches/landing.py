@@ -27,6 +27,7 @@ from yaoki.adapters.git.refs import (
 )
 from yaoki.adapters.git.tree_diff import LINK, ChangeStatus, TreeChange, printable_path
 from yaoki.adapters.git.trees import TreeBuilder
+from yaoki.adapters.system.bytecode import find_source, is_unchecked
 from yaoki.adapters.workspace.branches.base_merge import BaseMerge
 from yaoki.adapters.workspace.branches.merge_queue import MergeQueue
 from yaoki.adapters.workspace.branches.run_branch import RACES_MAX, RunBranch
@@ -253,6 +254,7 @@ class GitLandings:
             tracked_count=self._trees.count_files(onto.tree) if deleted else 0,
             conflict_markers=self._unresolved(onto.sha, commit, changes) if changes else (),
             outside_links=tuple(self._outside_links(changes)),
+            unchecked_bytecode=tuple(self._unchecked_bytecode(changes)),
         )
 
     def _unresolved(self, onto: str, commit: str, changes: Sequence[TreeChange]) -> tuple[str, ...]:
@@ -274,6 +276,15 @@ class GitLandings:
                 path = posixpath.normpath(posixpath.join(posixpath.dirname(change.path), target))
                 if target.startswith("/") or path.split("/")[0] == "..":
                     yield f"{printable_path(change.path)} -> {target}"
+
+    def _unchecked_bytecode(self, changes: Sequence[TreeChange]) -> Iterator[str]:
+        """New or changed compiled files that Python runs in place of a source."""
+        for change in changes:
+            if change.status is ChangeStatus.DELETED or not find_source(change.path):
+                continue
+            content = self._commits.read_blob_bytes(change.object_id)
+            if not content or is_unchecked(content):
+                yield printable_path(change.path)
 
     # -------------------------------------------------------------- the landing
 

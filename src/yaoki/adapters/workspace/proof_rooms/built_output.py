@@ -38,6 +38,11 @@ ARCHIVES = (
     *(".zip", ".pyz", ".tar", ".tar.gz", ".tar.xz", ".tar.bz2", ".tgz", ".whl", ".jar", ".war"),
     *(".egg", ".gem", ".nupkg", ".phar"),
 )
+# What a tool writes there is made of something, whatever its name ends with.
+BUILDS = frozenset({"build", "dist", "out", "target"})
+# Environments of Python are known by the file `pyvenv.cfg`, or by `conda-meta`: anything may be
+# built into a folder of that name.
+ENVIRONMENTS = frozenset({".venv", "venv", "env"})
 COMMENTS = ("#", "//", "/*", "*", "--", "<!--")
 # Below this size, files of different packages with the same name are often equal.
 ALIKE_BYTES_MIN = 64
@@ -79,10 +84,14 @@ class BuiltOutput:
             return name == DIRECT_URL and self._names_this_project(path)
         if self._is_in_package(folders) or name in HIDDEN:
             return is_source(name) and self._is_copy_in_package(path, name, VENDORED in folders)
-        return self._is_copy(path) or (not self.has_all_inputs and _is_code(self.top / path))
+        if self._is_copy(path):
+            return True
+        is_made = bool(BUILDS.intersection(folders)) and _size(self.top / path) > 0
+        return not self.has_all_inputs and (is_made or _is_code(self.top / path))
 
     def _is_in_package(self, folders: list[str]) -> bool:
-        if any(one in DEPENDENCIES or one in HIDDEN for one in folders):
+        managed = (DEPENDENCIES | HIDDEN) - ENVIRONMENTS
+        if managed.intersection(folders):
             return True
         return any("/".join(folders[:n]) in self._packages for n in range(1, len(folders) + 1))
 
@@ -123,7 +132,7 @@ def _package_folders(files: Collection[str]) -> Iterator[str]:
         outer, _, last = folder.rpartition("/")
         if name == "pyvenv.cfg" and folder:
             yield folder
-        elif last.endswith(".dist-info") and outer:
+        elif (last == "conda-meta" and outer) or (last.endswith(".dist-info") and outer):
             yield outer
 
 

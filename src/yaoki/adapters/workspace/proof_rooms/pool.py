@@ -47,7 +47,7 @@ KEYS_MAX = 64
 # Part of the key.  Rooms of version 1 were set up on commits that never landed; those of version 2
 # do not know which files contain the path of the room, and those of versions 3 and 4 may have
 # output that was built from sources of another commit.
-VERSION = 5
+VERSION = 6
 KEY_CHARS = 64
 SUBMODULE_MODE = "160000 "
 BUILDS = "builds-"

@@ -14,6 +14,7 @@ import stat
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
+from yaoki.adapters.system.bytecode import find_source, is_unchecked_file
 from yaoki.adapters.system.files import write_atomically
 from yaoki.adapters.system.folders import parent_folders, walk_folders
 from yaoki.adapters.workspace.proof_rooms.output_copy import (
@@ -49,6 +50,7 @@ class SetupOutput:
     def record(self, tracked: Collection[str]) -> None:
         """Take a pristine copy of everything that is not tracked."""
         delete_path(self._folder / PRISTINE)
+        self._delete_unchecked_bytecode(tracked)
         paths = [path for path in _walk(self._files) if path not in tracked]
         self._manifest = {}
         for path in paths:
@@ -58,6 +60,13 @@ class SetupOutput:
                 self._add_to_manifest(path)
         self._record_own_paths()
         self.write_manifest()
+
+    def _delete_unchecked_bytecode(self, tracked: Collection[str]) -> None:
+        """Python would run it in place of the tracked source, whose next commit it hides."""
+        for path in list(_walk(self._files)):
+            is_hiding = path not in tracked and find_source(path) in tracked
+            if is_hiding and is_unchecked_file(self._files / path):
+                delete_path(self._files / path)
 
     def _record_own_paths(self) -> None:
         own = find_own_paths(self._folder / PRISTINE, self._manifest, self._files)
