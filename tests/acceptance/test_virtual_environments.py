@@ -92,7 +92,8 @@ def test_a_missing_module_is_installed_into_the_environment(project: Project) ->
     (tests,) = done.document["baseline"]
     assert tests["state"] == "broken"
     assert "No module named 'lib_a', 'lib_b'" in tests["words"]
-    assert tests["next"] == "uv pip install --python .venv lib_a lib_b", "it has no pip"
+    pip = ".venv/bin/python -m ensurepip && .venv/bin/python -m pip"
+    assert tests["next"] == f"{pip} install lib_a lib_b", "it has no pip, and the PATH no uv"
 
 
 @pytest.mark.spec("12.3")
@@ -135,7 +136,8 @@ def test_a_deleted_environment_is_reported_with_the_command_that_creates_it(
     home = project.repo / ".venv"
     words = " ".join(seen.out.split())
     assert seen.code == 1
-    assert f"{home} does not exist; python -m venv {home}" in words.replace(" - ", ""), seen.out
+    assert f"the folder .venv of VIRTUAL_ENV does not exist in {project.repo}" in words, seen.out
+    assert f"python -m venv {home}" in words, seen.out
 
 
 # ------------------------------------------------------------------ test files without a project
@@ -226,3 +228,67 @@ def test_a_check_of_a_plan_uses_the_environment_of_the_settings(project: Project
     ran = project.yaoki("run", project.plan(plan), env=env)
 
     assert ran.code == 0, ran.out + ran.err
+
+
+# ------------------------------------------------------------------ an environment that is missing
+
+
+def link_checkout(project: Project) -> Path:
+    """A second checkout of the clone with a plan; git ignores the environment of the first."""
+    line = 'run = ["ruff", "check", "--no-fix"]\nenv = { VIRTUAL_ENV = ".venv" }\n'
+    act = '[agents.a]\ncommand = ["sh", "-c", "echo x > x.txt"]\n'
+    settings = f'agent = "a"\n{act}[checks.lint]\n{line}'
+    plan = "goal: Extend\ntasks:\n  - {id: t, goal: Add x., checks: [lint]}\n"
+    folder = project.folder / "linked"
+    project.git("worktree", "add", "-q", "-b", "feature", str(folder))
+    (folder / "yaoki.toml").write_text(settings)
+    (folder / "plan.yaml").write_text(plan)
+    return folder
+
+
+@pytest.mark.spec("12.3", "2.2", "0.6")
+def test_a_linked_checkout_without_its_environment_names_that_of_the_other_one(
+    project: Project,
+) -> None:
+    home, linked = create_environment(project), link_checkout(project)
+    (home / "bin" / "ruff").symlink_to("/bin/true")
+    env = programs(project)
+    missing = f"the folder .venv of VIRTUAL_ENV does not exist in {linked}"
+
+    said = {
+        words[0]: project.yaoki(*words, env=env, cwd=linked)
+        for words in (["validate", "plan.yaml"], ["run", "plan.yaml"], ["doctor"])
+    }
+
+    for name, done in said.items():
+        words = " ".join((done.err + done.out).split())
+        assert done.code == (1 if name == "doctor" else 2), done
+        assert f"check lint{' ' if name == 'doctor' else ': '}{missing}" in words, words
+        assert f'VIRTUAL_ENV = "{home}"' in words
+        assert f"python -m venv {linked}/.venv" in words
+        assert "ruff" not in words
+    settings = linked / "yaoki.toml"
+    settings.write_text(settings.read_text().replace('".venv"', f'"{home}"'))
+    assert project.yaoki("validate", "plan.yaml", env=env, cwd=linked).code == 0
+
+
+@pytest.mark.spec("12.3", "2.2")
+def test_a_missing_environment_is_created_and_filled_by_the_commands_of_validate_and_doctor(
+    project: Project,
+) -> None:
+    linked = link_checkout(project)
+    env = programs(project)
+    lacking = project.yaoki("validate", "plan.yaml", env=env, cwd=linked)
+    doctor = project.yaoki("doctor", env=env, cwd=linked)
+    command = f"python -m venv {linked}/.venv"
+    assert command in lacking.err, lacking.err
+    assert command in doctor.out, doctor.out
+    venv.create(linked / ".venv", symlinks=True, with_pip=False)
+
+    lacking = project.yaoki("validate", "plan.yaml", env=env, cwd=linked)
+    doctor = project.yaoki("doctor", env=env, cwd=linked)
+
+    install = ".venv/bin/python -m ensurepip && .venv/bin/python -m pip install ruff"
+    assert "the program 'ruff' is not on the PATH" in lacking.err
+    assert f"{install}, or change checks.lint" in " ".join(lacking.err.split())
+    assert install in " ".join(doctor.out.split())

@@ -1,4 +1,4 @@
-"""Programs that this machine lacks, found before an agent costs anything.
+"""Programs and environments that this machine lacks, found before an agent costs anything.
 
 Of checks and set-up only names are looked for: a path may be in the repository, or be made by
 set-up or by a task.
@@ -7,18 +7,20 @@ set-up or by a task.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from yaoki.core.commands.installers import list_installed_folders
 from yaoki.core.commands.needed_programs import list_needed_programs
-from yaoki.core.environment import check_search_path
+from yaoki.core.environment import VIRTUAL_ENV, check_search_path
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model.spec import list_chain
 from yaoki.core.text import format_count
 from yaoki.errors import PlanInvalid
 
 if TYPE_CHECKING:
+    from yaoki.app.missing_environments import MissingEnvironment
+    from yaoki.app.repository import RepositoryContext
     from yaoki.core.model import AgentSpec, CheckSpec, TaskSpec
     from yaoki.formats.plan import Plan
 
@@ -29,6 +31,7 @@ class MissingProgram:
 
     `replaced_by`: the agent that works instead, in every chain with the missing one.
     `is_variable`: its program is there, and a variable with its key is not set.
+    `is_environment`: a folder of `VIRTUAL_ENV` is missing, and with it all of its programs.
     """
 
     sentence: str
@@ -36,6 +39,7 @@ class MissingProgram:
     is_agent: bool = False
     replaced_by: str = ""
     is_variable: bool = False
+    is_environment: bool = False
 
 
 def refuse_missing_programs(missing: Sequence[MissingProgram]) -> None:
@@ -52,13 +56,19 @@ def refuse_missing_programs(missing: Sequence[MissingProgram]) -> None:
 
 
 def _count_missing(missing: Sequence[MissingProgram]) -> str:
-    programs = [one for one in missing if not one.is_variable]
+    environments = [one for one in missing if one.is_environment]
+    programs = [one for one in missing if not one.is_variable and not one.is_environment]
     parts = []
+    if environments:
+        words = format_count(
+            len(environments), "folder of VIRTUAL_ENV is", "folders of VIRTUAL_ENV are"
+        )
+        parts.append(f"{words} missing")
     if programs:
         # An agent may be there and not usable, for example hidden by the sandbox.
         more = " or cannot run here" if any(one.is_agent for one in programs) else ""
         parts.append(f"{format_count(len(programs), 'program is', 'programs are')} missing{more}")
-    if unset := len(missing) - len(programs):
+    if unset := sum(one.is_variable for one in missing):
         words = format_count(unset, "variable of an agent is", "variables of agents are")
         parts.append(f"{words} not set")
     return ", and ".join(parts)
@@ -97,24 +107,55 @@ def _named_chain(plan: Plan, names: Sequence[str]) -> tuple[AgentSpec, ...]:
     return list_chain(known[name] for name in names if name in known)
 
 
-def find_missing_programs(plan: Plan, checkout: str) -> Iterator[MissingProgram]:
-    """Programs of checks and of set-up."""
+def find_missing_programs(plan: Plan, context: RepositoryContext) -> Iterator[MissingProgram]:
+    """Programs of checks and of set-up, and the environments that checks name."""
     # A task with tags may run on another machine.
     local = [spec for spec in plan.specs if not spec.tags]
     for program, command in dict.fromkeys(filter(None, map(_first_setup_program, local))):
         if _is_missing(program, os.environ.get("PATH", os.defpath)):
             words = f"set-up {command}: the program {program!r} is not on the PATH"
-            yield MissingProgram(words, _remedy(program, "setup in the plan or yaoki.toml"))
+            remedy = _remedy(program, "setup in the plan or yaoki.toml", {}, context)
+            yield MissingProgram(words, remedy)
+    without: dict[MissingEnvironment, list[str]] = {}
+    for check in _list_local_checks(plan, local):
+        if lacking := _find_missing_environment(check, context):
+            without.setdefault(lacking, []).append(check.name)
+            continue
+        for program in _missing_of(check, str(context.repository.top)):
+            words = f"check {check.name}: the program {program!r} is not on the PATH"
+            place = f"checks.{check.name} in the plan or yaoki.toml"
+            yield MissingProgram(words, _remedy(program, place, check.env, context))
+    yield from (_name_checks(lacking, names) for lacking, names in without.items())
+
+
+def _list_local_checks(plan: Plan, local: Sequence[TaskSpec]) -> Iterator[CheckSpec]:
+    """The checks that run on this machine, and whose programs no set-up may bring."""
     for check in plan.catalogue.checks.values():
         users = [spec for spec in plan.specs if any(c.name == check.name for c in spec.checks)]
         if users and not any(spec in local for spec in users) and check.name not in plan.done_when:
             continue
-        if any(_may_bring_programs(spec) for spec in users or plan.specs):
-            continue
-        for program in _missing_of(check, checkout):
-            words = f"check {check.name}: the program {program!r} is not on the PATH"
-            place = f"checks.{check.name} in the plan or yaoki.toml"
-            yield MissingProgram(words, _remedy(program, place))
+        if not any(_may_bring_programs(spec) for spec in users or plan.specs):
+            yield check
+
+
+def _find_missing_environment(
+    check: CheckSpec, context: RepositoryContext
+) -> MissingEnvironment | None:
+    if VIRTUAL_ENV not in check.env or not (check.argv or check.shell):
+        return None
+    from yaoki.app.missing_environments import look_for_environment
+
+    return look_for_environment(check.env, context)
+
+
+def _name_checks(lacking: MissingEnvironment, checks: Sequence[str]) -> MissingProgram:
+    """One defect for all checks with the same environment."""
+    named = ", ".join(checks)
+    words = f"{'checks' if len(checks) > 1 else 'check'} {named}: {lacking.sentence}"
+    remedy = f"create it: {lacking.command}"
+    if lacking.setting:
+        remedy = f"use that of another checkout in its place, {lacking.setting}, or {remedy}"
+    return MissingProgram(words, remedy, is_environment=True)
 
 
 def _first_setup_program(spec: TaskSpec) -> tuple[str, str] | None:
@@ -152,9 +193,10 @@ def _is_program(file: str) -> bool:
     return os.path.isfile(file) and os.access(file, os.X_OK)  # noqa: PTH113  a string throughout
 
 
-def _remedy(program: str, place: str) -> str:
-    from yaoki.app.remedies import choose_local_command
+def _remedy(program: str, place: str, env: Mapping[str, str], context: RepositoryContext) -> str:
+    from yaoki.app.remedies import choose_local_command, install_for_environment
     from yaoki.formats.discovery import install_command
 
-    install = choose_local_command(install_command(program))
+    command = choose_local_command(install_command(program))
+    install = install_for_environment(command, env, context.repository.top)
     return f"{install}, or change {place}" if install else f"install it, or change {place}"

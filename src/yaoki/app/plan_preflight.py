@@ -142,10 +142,10 @@ class PlanPreflight:
         refuse_missing_programs([*self.missing_programs(plan), *agents])
 
     def missing_programs(self, plan: Plan) -> list[MissingProgram]:
-        """Programs of checks and set-ups that are not on the PATH."""
+        """Programs of checks and set-ups that are not on the PATH, and missing environments."""
         from yaoki.app.missing_programs import find_missing_programs
 
-        return list(find_missing_programs(plan, str(self._context.repository.top)))
+        return list(find_missing_programs(plan, self._context))
 
     def missing_agents(self, plan: Plan) -> list[MissingProgram]:
         """Agents that cannot run here; quick when all are commands that the PATH has."""

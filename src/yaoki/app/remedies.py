@@ -35,7 +35,7 @@ _SHIMS = (
     (lazy_compile(r"xcrun: error: invalid active developer path"), "xcode-select --install"),
 )
 _COMPONENTS = {"fmt": "rustfmt"}
-_PIP = lazy_compile(r"(?:\S+/bin/)?python -m pip install\b")
+_PIP = lazy_compile(r"(?:\S+/bin/python -m ensurepip && )?(?:\S+/bin/)?python -m pip install\b")
 
 
 def choose_local_command(commands: str) -> str:
@@ -81,13 +81,19 @@ def install_into_environment(tried: TrialResult, top: Path) -> TrialResult:
 
 
 def install_for_environment(text: str, env: Mapping[str, str], top: Path) -> str:
-    """The text with commands of pip for the environment; one that uv made has no pip."""
+    """The text with commands of pip for the environment."""
     venv = env.get(VIRTUAL_ENV, "")
-    if not venv:
-        return text
-    has_pip = any((top / venv / "bin").glob("pip*"))
-    install = f"{venv}/bin/python -m pip install" if has_pip else f"uv pip install --python {venv}"
-    return _PIP.sub(install, text)
+    return _PIP.sub(_pip_command(venv, top), text) if venv else text
+
+
+def _pip_command(venv: str, top: Path) -> str:
+    """An environment that uv made has no pip; without uv on the PATH its python brings pip."""
+    pip = f"{venv}/bin/python -m pip install"
+    if any((top / venv / "bin").glob("pip*")):
+        return pip
+    if shutil.which("uv"):
+        return f"uv pip install --python {venv}"
+    return f"{venv}/bin/python -m ensurepip && {pip}"
 
 
 def suggest_more_time(timeout: timedelta) -> str:

@@ -11,6 +11,8 @@ from yaoki.adapters.checks.command_verdict import OUTPUT_BYTES_MAX, judge_comman
 from yaoki.adapters.checks.environment import (
     add_own_variables,
     build_check_environment,
+    describe_missing_environment,
+    environment_command,
     find_copied_report,
     find_missing_environment,
     protect_node_assertions,
@@ -78,7 +80,8 @@ def _find_defect(spec: CheckSpec, worktree: Path, cwd: Path, checkout: Path) -> 
         message = f"working directory {spec.cwd!r} does not exist"
         return make_failed(spec, message, "file-not-exists")
     if lacking := find_missing_environment(spec.env, checkout):
-        message = f"the virtual environment {lacking} does not exist; python -m venv {lacking}"
+        sentence = describe_missing_environment(spec.env, checkout)
+        message = f"{sentence}; {environment_command(lacking)}"
         return make_broken(spec, message, code=FatalCode.RESOURCE_NOT_FOUND)
     return None
 

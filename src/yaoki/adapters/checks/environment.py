@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+import shutil
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
@@ -102,10 +104,23 @@ def _is_module(path: Path) -> bool:
 
 def find_missing_environment(own: Mapping[str, str], checkout: Path) -> str:
     """The virtual environment that the check names and that does not exist; else empty."""
-    if VIRTUAL_ENV not in own:
+    if not own.get(VIRTUAL_ENV):
         return ""
     folder = activate_environment(own, str(checkout))[VIRTUAL_ENV]
     return "" if (Path(folder) / "bin").is_dir() else folder
+
+
+def describe_missing_environment(own: Mapping[str, str], checkout: Path) -> str:
+    """The sentence for it: each checkout of a clone has its own, because git ignores them."""
+    named = own[VIRTUAL_ENV]
+    place = "" if named.startswith("/") else f" in {checkout}"
+    return f"the folder {named} of {VIRTUAL_ENV} does not exist{place}"
+
+
+def environment_command(folder: str) -> str:
+    """The shell command that creates a virtual environment."""
+    python = next((name for name in ("python3", "python") if shutil.which(name)), "python3")
+    return f"{python} -m venv {shlex.quote(folder)}"
 
 
 def find_copied_report(worktree: Path, report: Path, started_at: datetime) -> str:

@@ -171,6 +171,8 @@ def _check(app: App, spec: CheckSpec) -> Condition:
     from yaoki.formats.discovery import install_command
 
     name = f"check {spec.name}"
+    if (spec.argv or spec.shell) and (missing := _missing_environment(app, spec)):
+        return missing
     if not spec.argv:
         return Condition(name, True, spec.shell or spec.type)
     program = spec.argv[0]
@@ -188,6 +190,20 @@ def _check(app: App, spec: CheckSpec) -> Condition:
         words = f"{words}; install it, or drop checks.{spec.name}"
         return Condition(name, False, words, edit_command(app.repository.top))
     return Condition(name, True, " ".join(spec.argv))
+
+
+def _missing_environment(app: App, spec: CheckSpec) -> Condition | None:
+    """Nothing of the check can run without the folder of its `VIRTUAL_ENV`."""
+    from yaoki.app.missing_environments import look_for_environment
+
+    lacking = look_for_environment(spec.env, app.context)
+    if lacking is None:
+        return None
+    name, words = f"check {spec.name}", lacking.sentence
+    if lacking.setting:
+        other = f"use that of another checkout, {lacking.setting} in env of checks.{spec.name}"
+        words = f"{words}; {other}, or create it"
+    return Condition(name, False, words, lacking.command)
 
 
 def _python(used: Collection[str]) -> Iterator[Condition]:
