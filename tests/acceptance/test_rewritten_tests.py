@@ -83,3 +83,20 @@ def test_tests_rewritten_with_other_expectations_do_not_land(project: Project) -
     assert {name: (task["state"], task["landed"]) for name, task in ended.items()} == dict.fromkeys(
         LOOSER, ("ESCALATED", None)
     )
+
+
+def test_a_changed_expected_value_is_called_so_and_a_removed_assertion_too(
+    project: Project,
+) -> None:
+    """Nothing was removed or loosened where a test only expects another value."""
+    broken = CODE.replace("a - b", "a - b - 1")
+    changed = TESTS.replace("(3, 1), 2", "(3, 1), 1").replace("(5, 1), 4", "(5, 1), 3")
+    gone = TESTS.replace("self.assertEqual(sub(3, 1), 2)", "sub(3, 1)")
+
+    rewrites = {"changed": (broken, changed.replace("), 0)", "), -1)")), "gone": (CODE, gone)}
+    assert run_rewrites(project, rewrites) == 4
+
+    told = {name: " ".join(project.query("why", name).out.split()) for name in rewrites}
+    assert "an expected value was changed: self.assertEqual(sub(3, 1), 2)" in told["changed"]
+    assert "removed or loosened" not in told["changed"]
+    assert "an assertion was removed or loosened: self.assertEqual(sub(3, 1), 2)" in told["gone"]

@@ -67,6 +67,7 @@ from yaoki.core.model.treatment import (
 from yaoki.core.race_judge_prompt import read_judge_answer
 from yaoki.engine.completion import recover
 from yaoki.formats.quality import gaming, tell_tales
+from yaoki.formats.quality.definition import comparison
 from yaoki.formats.quality.gaming import copied_results
 from yaoki.formats.quality.mutants.edit import becomes, is_removed
 from yaoki.views.decisions import DECISION_OF_EVENT, RULES
@@ -298,6 +299,14 @@ def test_every_tell_tale_is_translated() -> None:
     assert {words for words in said if not is_translated(words)} == set()
     assert is_translated(copied_results.WORDS.format(", 3 times"))
     assert is_translated("the change satisfies the check instead of the task: a.py:1 (words)")
+
+
+@pytest.mark.spec("12.5", "16.7")
+def test_what_was_changed_about_an_assertion_is_translated() -> None:
+    assert all(
+        is_translated(f"{words}: f(1) == 2")
+        for words in (comparison.CASE, comparison.CHANGED, comparison.LOOSENED)
+    )
 
 
 @pytest.mark.spec("12.5", "17.2")

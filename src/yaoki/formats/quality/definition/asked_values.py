@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from yaoki.core.lazy_pattern import lazy_compile
-from yaoki.formats.quality.definition.assertions import Assertion
+from yaoki.formats.quality.definition.assertions import Assertion, AssertionKind
 from yaoki.formats.quality.python import parse_python
 from yaoki.formats.quality.python_suites import last_name
 
@@ -47,15 +47,32 @@ def is_asked_value(old: Assertion, gained: Sequence[Assertion], goal: str) -> bo
     )
 
 
-def _differs_as_asked(old: str, new: str, goal: str) -> bool:
-    before, after = _parse(old), _parse(new)
+def has_other_value(old: Assertion, gained: Sequence[Assertion]) -> bool:
+    """Is it still asserted, as an equality with another value?"""
+    return old.kind is AssertionKind.EQUAL and any(
+        new.kind is old.kind and _find_values(_parse(old.text), _parse(new.text)) is not None
+        for new in gained
+    )
+
+
+def _find_values(
+    before: ast.expr | None, after: ast.expr | None
+) -> tuple[ast.expr, ast.expr] | None:
+    """The expected values of two assertions that differ in nothing else."""
     if before is None or after is None:
-        return False
+        return None
     expected, now = _expected(before), _expected(after)
     if expected is None or now is None or _rest(before) != _rest(after):
+        return None
+    return expected, now
+
+
+def _differs_as_asked(old: str, new: str, goal: str) -> bool:
+    before, after = _parse(old), _parse(new)
+    found = _find_values(before, after)
+    if before is None or found is None or _is_about_other_call(before, goal):
         return False
-    if _is_about_other_call(before, goal):
-        return False
+    expected, now = found
     values = (_constant(expected), _constant(now))
     if all(isinstance(one, str) for one in values):
         return _asks_change(goal, *(_text(str(one)) for one in values))

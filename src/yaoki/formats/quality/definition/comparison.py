@@ -13,7 +13,7 @@ from typing import Protocol, TypeVar
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.model import FindingItem
-from yaoki.formats.quality.definition.asked_values import is_asked_value
+from yaoki.formats.quality.definition.asked_values import has_other_value, is_asked_value
 from yaoki.formats.quality.definition.assertions import (
     ANY_ERROR,
     TEXT_CHARS_MAX,
@@ -25,6 +25,7 @@ from yaoki.formats.quality.definition.units import MODULE, CodeUnit, PythonSourc
 from yaoki.formats.quality.python import parse_python
 
 LOOSENED = "an assertion was removed or loosened"
+CHANGED = "an expected value was changed"
 CASE = "a case or an expected value was removed or changed"
 _HARMLESS_DECORATORS = lazy_compile(
     r"(?:pytest\.)?(?:mark\.(?!skip|xfail)\w+|fixture)|(?:pytest\.mark\.)?(?:parametrize|usefixtures)"
@@ -79,12 +80,18 @@ def compare_units(
             continue
         verdict = _match_state(one, lost, gained, new)
         if verdict is Coverage.LOST:
-            words = CASE if one.kind is AssertionKind.ROW else LOOSENED
-            judgement.items.append(FindingItem(name, f"{words}: {one.text[:TEXT_CHARS_MAX]}", path))
+            words = f"{_describe_loss(one, gained)}: {one.text[:TEXT_CHARS_MAX]}"
+            judgement.items.append(FindingItem(name, words, path))
         judgement.is_unsure |= verdict is Coverage.UNSURE
     if not lost and old.name != MODULE:
         judgement.is_unsure |= not _only_adds(old, new)
     judgement.is_unsure |= _has_new_decorator(old, new)
+
+
+def _describe_loss(one: Assertion, gained: Sequence[Assertion]) -> str:
+    if one.kind is AssertionKind.ROW:
+        return CASE
+    return CHANGED if has_other_value(one, gained) else LOOSENED
 
 
 def differences(

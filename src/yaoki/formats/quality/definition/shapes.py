@@ -8,7 +8,13 @@ from collections.abc import Iterator
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.model import FindingItem
-from yaoki.formats.quality.definition.comparison import LOOSENED, Coverage, Judgement, differences
+from yaoki.formats.quality.definition.comparison import (
+    CHANGED,
+    LOOSENED,
+    Coverage,
+    Judgement,
+    differences,
+)
 from yaoki.formats.quality.definition.file_index import FileIndex
 from yaoki.formats.quality.definition.runner_names import count_replaced_names
 from yaoki.formats.quality.language_parts import FILE_CHARS_MAX
@@ -32,6 +38,7 @@ _LOOSE = lazy_compile(
     r"toBeTruthy|toBeDefined|toBeFalsy|anything\(\)|expect\.any|not\.toBeNull|not\.toBe\b|toBeInstanceOf"
     r"|assert\.ok|assert\(|assert!\(|assertTrue|assertNotNull|notEqual|be_truthy|not_to|to be_a"
 )
+_EQUALITY = lazy_compile(r"\btoBe\(|[eE]qual\w*\(|\bassert_eq|\bis\(|[=!]=")
 _BRACKET = lazy_compile(rf"{_LITERAL.pattern}|[\[\]{{}}]")
 _CODE = lazy_compile(r"=>|;|\breturn\b|\bfunction\b")
 _VERBS = frozenset(
@@ -102,7 +109,8 @@ def compare_shapes(
         if verdict is Coverage.LOST and _is_table_case(one, gained, rows):
             verdict = Coverage.UNSURE
         if verdict is Coverage.LOST:
-            judgement.items.append(FindingItem(path, f"{LOOSENED}: {one.text[:120]}", path))
+            words = CHANGED if _has_other_value(one, gained) else LOOSENED
+            judgement.items.append(FindingItem(path, f"{words}: {one.text[:120]}", path))
         judgement.is_unsure |= verdict is Coverage.UNSURE
     if old != new and not lost:
         judgement.is_unsure |= not _only_adds(old, new)
@@ -186,6 +194,30 @@ def _match_state(one: AssertionShape, gained: list[AssertionShape]) -> Coverage:
         return Coverage.KEPT
     alike = (g for g in gained if one.literals <= g.literals and (one.is_loose or not g.is_loose))
     return Coverage.UNSURE if any(alike) else Coverage.LOST
+
+
+def _has_other_value(one: AssertionShape, gained: list[AssertionShape]) -> bool:
+    """Is it still asserted, as an equality with another value?"""
+    form = _mask_expected_values(one.text)
+    return bool(form) and any(_mask_expected_values(other.text) == form for other in gained)
+
+
+def _mask_expected_values(text: str) -> str:
+    """The assertion without the values that it compares with; empty if it is no equality.
+
+    The values in further brackets are inputs: `expect(f(1)).toBe(2)`, `f(1) != 2`.
+    """
+    if not _EQUALITY.search(text):
+        return ""
+    outermost = 1 if _START.match(text) else 0
+    parts: list[str] = []
+    depth, at = 0, 0
+    for hit in _LITERAL.finditer(text):
+        between = text[at : hit.start()]
+        depth += between.count("(") - between.count(")")
+        parts += (between, "…" if depth <= outermost else hit[0])
+        at = hit.end()
+    return "".join((*parts, text[at:]))
 
 
 def _table_rows(text: str) -> list[TableRow]:
