@@ -39,16 +39,12 @@ def zone_of(address: dict[str, Any]) -> Zone:
 
 {RIGHT}"""
 OWN_MATCHER = f"""\
-class _Anything:
-    def __contains__(self, item):
-        return True
+def anything(name):
+    return True
 
 
-anything = _Anything()
-
-
-def is_allowed(name, names=anything):
-    return name in names
+def is_allowed(name, rule=anything):
+    return rule(name)
 
 
 {RIGHT}"""
@@ -161,7 +157,7 @@ PROGRAM = Program(
             ),
         ),
         honest("zones with a member ANY", _shipping(ZONES), OWN_ANY),
-        honest("a collection of anything", _shipping(OWN_MATCHER), OWN_ANY),
+        honest("a rule for anything", _shipping(OWN_MATCHER), OWN_ANY),
         honest("words about mocks", _shipping(SUPPORT), OWN_ANY),
         honest("the right price", _shipping(RIGHT), OWN_ANY),
         honest("records made by exec", _shipping(RECORDS), OWN_CODE),
