@@ -42,6 +42,31 @@ def test_a_question_names_the_command_that_takes_over_a_corrected_check(
     assert "yaoki plan recheck" in " ".join(project.yaoki("answer", "--help").out.split())
 
 
+@pytest.mark.spec("10.3", "10.4", "4.6")
+def test_an_agent_that_did_nothing_is_advised_to_be_retried_before_its_check_is_changed(
+    project: Project,
+) -> None:
+    """The check is right: the task has to create the file that it names."""
+    pytest_ = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    check = {"run": [*pytest_, "tests/test_peek.py"], "env": WITHOUT_PLUGINS}
+    check["pattern"] = "test-failed"
+    task = {"id": "lazy", "checks": ["peek"], "retry": {"max_retries": 1}}
+    ran = project.yaoki("run", project.plan(a_plan({"lazy": [[]]}, [task], {"peek": check})))
+    assert ran.code == 4, ran.out + ran.err
+
+    held = project.task("lazy")
+
+    retry = f'The task has to create tests/test_peek.py: yaoki retry {held["id"]} "words for'
+    assert "nothing was changed" in held["question"]
+    assert retry in held["question"]
+    assert "If that name is wrong, change the check in the plan" in held["question"]
+    why = " ".join(project.yaoki("why", "lazy").out.split())
+    assert "work that creates tests/test_peek.py" in why
+    said = " ".join(ran.out.split())
+    assert "exit code 4: ERROR: file or directory not found: tests/test_peek.py" in said
+    assert "not understood" not in said
+
+
 FIXTURE = """
 import os, pytest
 

@@ -121,13 +121,35 @@ def test_a_question_about_a_check_that_ran_out_of_time_says_how_to_give_it_more(
 
 @pytest.mark.spec("10.3", "10.4")
 def test_a_question_about_a_check_of_a_missing_path_names_the_path() -> None:
-    params = {DOUBTFUL_PARAM: True, MISSING_PATH_PARAM: "tests/tset.py"}
-    failure = a_failure(K.QUALITY_FAILURE, "exit code 4", check="tests", params=params)
+    task = an_active_task(Stage.VERIFY)
+    work = replace(task.work, attempt_file_count=1)
 
     assert (
         " Check tests names tests/tset.py, which is neither in the base nor in the work: change "
         "the check in the plan or yaoki.toml, then: yaoki plan recheck run00001. "
-    ) in report(failure).question.text
+    ) in report(missing_path_failure(), replace(task, work=work)).question.text
+
+
+@pytest.mark.spec("10.3", "10.4", "4.6")
+@pytest.mark.parametrize(
+    ("scope", "is_agent_at_fault"), [((), True), (("tests/**",), True), (("src/**",), False)]
+)
+def test_a_question_about_a_path_that_an_idle_agent_had_to_create_advises_a_retry(
+    scope: tuple[str, ...], is_agent_at_fault: bool
+) -> None:
+    text = report(
+        missing_path_failure(), an_active_task(Stage.VERIFY, spec=a_spec(scope=scope))
+    ).question.text
+
+    advice = f'The task has to create tests/tset.py: yaoki retry {ID} "words for the agent". '
+    change = "If that name is wrong, change the check in the plan or yaoki.toml, then: "
+    assert (f" {advice}{change}yaoki plan recheck run00001. " in text) is is_agent_at_fault
+    assert ("neither in the base" in text) is not is_agent_at_fault
+
+
+def missing_path_failure() -> Failure:
+    params = {DOUBTFUL_PARAM: True, MISSING_PATH_PARAM: "tests/tset.py"}
+    return a_failure(K.QUALITY_FAILURE, "exit code 4", check="tests", params=params)
 
 
 @pytest.mark.spec("10.3", "10.4", "9.3")

@@ -54,6 +54,7 @@ from yaoki.core.model import (
     Stage,
     Task,
     TaskKind,
+    Work,
 )
 from yaoki.core.model.outcome import CANNOT_START_PARAM, MISSING_PATH_PARAM
 from yaoki.core.model.treatment import AttemptConversation
@@ -131,6 +132,19 @@ WIDE = a_policy(rules={kind: RetryRule(50) for kind in FailureKind})
         ),
         (
             replace(counted(failures={"QUALITY_FAILURE": 1}), feedback=NO_PATH),
+            NO_PATH,
+            (
+                *(ESCALATE, 1, 3, "4.6"),
+                "check c names tests/tset.py, which does not exist, for the second time",
+                "work that creates tests/tset.py, or another check",
+            ),
+        ),
+        (
+            replace(
+                counted(failures={"QUALITY_FAILURE": 1}),
+                feedback=NO_PATH,
+                work=Work(attempt_file_count=1),
+            ),
             NO_PATH,
             (
                 *(ESCALATE, 1, 3, "4.6"),

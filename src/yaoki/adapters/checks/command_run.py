@@ -140,7 +140,7 @@ class CommandCheckRun:
             # A runner prints its counts or its folder below it, or on the other channel.
             line = remove_paths(wrong_call, list_worktree_paths(self.output()))
         is_option = is_unknown_pytest_option(wrong_call)
-        is_unread = self.spec.pattern in PATTERNS_WITH_NAMES and line and not is_option
+        is_unread = self.spec.pattern in PATTERNS_WITH_NAMES and line and not wrong_call
         remark = " (its output was not understood)" if is_unread else ""
         line += f"; {PLUGIN_MISSING}" if is_option else ""
         return make_failed(self.spec, f"{message}{remark}: {line}" if line else message, **fields)

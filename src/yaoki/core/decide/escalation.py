@@ -7,6 +7,7 @@ from datetime import datetime
 from enum import StrEnum, unique
 from typing import Any
 
+from yaoki.core.decide.check_remedies import suggest_check_change
 from yaoki.core.decide.exit_classification import (
     AGENT_FAILED_PATTERN,
     ELSEWHERE_PARAM,
@@ -23,7 +24,6 @@ from yaoki.core.decide.retry_decision import BUDGET_RULE, RetryDecision
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import (
     BUILT_IN_CHECKS,
-    FINAL_CHECK_NAME,
     GIT_CONFIG_CHECK,
     NO_CHANGE_CHECK,
     AccountProblem,
@@ -37,11 +37,7 @@ from yaoki.core.model import (
 )
 from yaoki.core.model.names import CONFLICT_MARKERS_CHECK, explain_check_name
 from yaoki.core.model.outcome import (
-    DOUBTFUL_PARAM,
     MARKED_FILES_PARAM,
-    MISSING_PATH_PARAM,
-    OUTSIDE_CHANGE_PARAM,
-    TIMED_OUT_PARAM,
 )
 from yaoki.core.model.run import landing_branch
 from yaoki.core.text import (
@@ -53,7 +49,6 @@ from yaoki.core.text import (
     quote_path,
     shorten,
 )
-from yaoki.errors import FatalCode
 
 MESSAGE_MAX = 500
 # No agent works on these kinds, so no agent would read an answer.
@@ -63,8 +58,6 @@ GIVEN_UP_MAX = 160
 MARKED_SHOWN = 3
 CHECKS_SHOWN = 3
 COMMENTS_REMEDY = "If comments are the task, give it a check that fails without them, such as grep."
-# So many attempts that failed alike outside their own change cast doubt on the check.
-SAME_OUTSIDE_MIN = 2
 
 
 @unique
@@ -252,10 +245,7 @@ def _question_text(task: Task, failure: Failure, issue: str) -> str:
     remedy = (
         _plan_permission(failure)
         or _red_first_remedy(task, failure)
-        or _unfit_check_remedy(task, failure)
-        or _doubtful_check_remedy(task, failure)
-        or _late_check_remedy(task, failure)
-        or _final_check_remedy(task, failure)
+        or suggest_check_change(task, failure)
         or _account_remedy(task, failure)
         or _conflict_remedy(task, failure)
     )
@@ -317,58 +307,6 @@ def _red_first_remedy(task: Task, failure: Failure) -> str:
     if failure.pattern != NOT_RED_PATTERN or task.spec.kind is TaskKind.FIX:
         return ""
     return " The key red is for a fix of existing code; a new feature needs a check of its own."
-
-
-def _unfit_check_remedy(task: Task, failure: Failure) -> str:
-    """A retry would run the same check: the run keeps its checks until they are taken over."""
-    if not _is_check_at_fault(failure):
-        return ""
-    command = f"yaoki plan recheck {task.run_id}"
-    return f" The run keeps its checks: change it in the plan or yaoki.toml, then: {command}."
-
-
-def _is_check_at_fault(failure: Failure) -> bool:
-    """Is the check itself the obstacle: unfit, or without its program?"""
-    permanent = failure.is_our_fault and failure.kind is FailureKind.FATAL_ERROR
-    return failure.code is FatalCode.CHECK_UNFIT or (permanent and bool(failure.check))
-
-
-def _doubtful_check_remedy(task: Task, failure: Failure) -> str:
-    """Work that a wrong check rejects can be right: only a person may change the check."""
-    command = f"yaoki plan recheck {task.run_id}"
-    doubtful = [one for one in failure.single_failures if one.params.get(DOUBTFUL_PARAM)]
-    times = failure.params.get(OUTSIDE_CHANGE_PARAM, 0)
-    if not doubtful and times < SAME_OUTSIDE_MIN:
-        return ""
-    check = doubtful[0].check if doubtful else failure.check
-    if doubtful and (path := doubtful[0].params.get(MISSING_PATH_PARAM)):
-        problem = f"Check {check} names {path}, which is neither in the base nor in the work"
-        return f" {problem}: change the check in the plan or yaoki.toml, then: {command}."
-    alike = f" {times} attempts failed in the same way, in files that they did not change."
-    remedy = _wrong_check_remedy(task, failure, check)
-    return remedy if doubtful else f"{alike}{remedy}"
-
-
-def _late_check_remedy(task: Task, failure: Failure) -> str:
-    """The work may be right, and its check slower than the plan expected."""
-    late = [one.check for one in failure.single_failures if one.params.get(TIMED_OUT_PARAM)]
-    if not late:
-        return ""
-    change = f"raise the timeout of {late[0]} in the plan or yaoki.toml"
-    return f" If it needs more time, {change}, then: yaoki plan recheck {task.run_id}."
-
-
-def _final_check_remedy(task: Task, failure: Failure) -> str:
-    """No agent works on a final check, so only a person can mend a wrong one."""
-    final = task.spec.kind is TaskKind.CHECK and task.spec.name.startswith(FINAL_CHECK_NAME)
-    failed = failure.check in {check.name for check in task.spec.checks}
-    return _wrong_check_remedy(task, failure, failure.check) if final and failed else ""
-
-
-def _wrong_check_remedy(task: Task, failure: Failure, check: str) -> str:
-    subject = f"check {check} itself" if failure.failed_checks else "the check itself"
-    command = f"yaoki plan recheck {task.run_id}"
-    return f" If {subject} is wrong, change it in the plan or yaoki.toml, then: {command}."
 
 
 def _account_remedy(task: Task, failure: Failure) -> str:

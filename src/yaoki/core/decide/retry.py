@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from yaoki.core.decide.backoff import RETRY_WAIT_MAX, backoff_delay
+from yaoki.core.decide.check_remedies import may_create
 from yaoki.core.decide.exit_classification import WAIVED_PARAM, describe_unchanged_checks
 from yaoki.core.decide.retry_decision import BUDGET_RULE, RetryAction, RetryDecision
 from yaoki.core.decide.task_budget import describe_spent_budget, find_spent_budget
@@ -210,7 +211,7 @@ def _futile_decision(task: Task, failure: Failure, most: int) -> RetryDecision |
     if _cannot_start_again(task, failure):
         named = replace(failure, reason=Reason.NEEDS_HUMAN)
         reasoning = f"{_describe_failed_start(failure)}, for the second time"
-        return _escalate(named, current, most, "4.6", reasoning, "a check that can start")
+        return _escalate(named, current, most, "4.6", reasoning, _explain_way_out(task, failure))
     if task.spec.kind in {TaskKind.CHECK, TaskKind.GROUP}:
         reasoning = "the same commit fails, and no agent works on it"
         return _escalate(
@@ -248,6 +249,14 @@ def _describe_failed_start(failure: Failure) -> str:
     if path := failure.single_failures[0].params.get(MISSING_PATH_PARAM):
         return f"check {failure.check} names {path}, which does not exist"
     return f"the program of check {failure.check} could not start"
+
+
+def _explain_way_out(task: Task, failure: Failure) -> str:
+    first = failure.single_failures[0]
+    path = first.params.get(MISSING_PATH_PARAM)
+    if path and may_create(task, failure, first.check, path):
+        return f"work that creates {path}, or another check"
+    return "a check that can start"
 
 
 def _budget_decision(task: Task, failure: Failure, most: int) -> RetryDecision | None:
