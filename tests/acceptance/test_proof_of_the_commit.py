@@ -73,8 +73,21 @@ def test_an_idle_agent_on_a_passing_base_is_retried_once_and_then_escalated(
     assert "core landed no commit of its own, so there is nothing to revert" in undone.err
     assert f"yaoki retry {task['id']}" in undone.err
     assert project.status()["status"] == "DONE"
-    assert project.yaoki("retry", "core").code == 0
+    retried = project.yaoki("retry", "core")
+    assert retried.code == 0
+    assert f"core ({task['id']}): it will be retried" in retried.out
+    assert "reverted" not in retried.out
     assert project.task("core")["state"] == "WAITING"
+
+
+@pytest.mark.spec("9.6")
+def test_a_retry_of_a_landed_task_says_that_its_work_was_reverted(project: Project) -> None:
+    checks = {"there": {"shell": "test -f a.txt"}}
+    assert project.yaoki("run", project.plan(a_plan("echo 1 > a.txt", checks))).code == 0
+
+    retried = project.yaoki("retry", "core")
+
+    assert f"core ({project.task('core')['id']}): reverted; it will be retried" in retried.out
 
 
 @pytest.mark.spec("16.3")

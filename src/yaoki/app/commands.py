@@ -153,6 +153,13 @@ def retry_landed_task(app: App, task_id: TaskId, words: str, *, how: str) -> Tas
     return answer_task(app, task_id, Choice.RETRY, words, how=how)
 
 
+def landed_own_commit(app: App, task_id: TaskId) -> bool:
+    """False for a task that counts as landed without a commit."""
+    from yaoki.engine.commands.undo import has_own_commit
+
+    return has_own_commit(app.store.task(task_id))
+
+
 def undo_document(task: Task) -> Document:
     wanted = task.undo_requested
     next_ = f"yaoki watch {task.run_id}" if wanted else f"yaoki answer {task.id}"

@@ -50,7 +50,7 @@ class UndoCommand:
                 hint=f"undo them as well: yaoki undo {task.id} --cascade",
             )
         landed = [self._store.task(row.id) for row in dependents if row.state is State.DONE]
-        if not to_retry and not any(map(_has_own_commit, (task, *landed))):
+        if not to_retry and not any(map(has_own_commit, (task, *landed))):
             raise NotNow(
                 f"{task.spec.name} landed no commit of its own, so there is nothing to revert",
                 hint=f"to have it done again: yaoki retry {task.id}",
@@ -73,7 +73,7 @@ class UndoCommand:
         landings = {
             one.id: one.landed_commit
             for one in reverted
-            if one.state is State.DONE and not one.parent and _has_own_commit(one)
+            if one.state is State.DONE and not one.parent and has_own_commit(one)
         }
         if landings:
             self._landings.refuse_undo(run, landings)
@@ -107,6 +107,6 @@ class UndoCommand:
         return [r for r in self._store.rows(task.run_id) if r.id in below and r.state in states]
 
 
-def _has_own_commit(task: Task) -> bool:
+def has_own_commit(task: Task) -> bool:
     """A task without changes counts as landed at the commit it was verified on."""
     return task.landed_commit != task.work.onto

@@ -136,6 +136,7 @@ def _retry_done(app: App, task_id: TaskId, words: str, *, as_json: bool) -> int:
     from yaoki.app import commands
 
     require_trust(app)
+    reverted = "reverted; " if commands.landed_own_commit(app, task_id) else ""
     progress = commands.describe_undo(app, task_id)
     with report_progress(progress, lambda: commands.describe_running_checks(app)):
         task = commands.retry_landed_task(app, task_id, words, how=answer_channel())
@@ -143,7 +144,7 @@ def _retry_done(app: App, task_id: TaskId, words: str, *, as_json: bool) -> int:
     if as_json:
         print_document(document)
         return 0
-    print_wrapped(f"{clean_line(task.spec.name, 60)} ({task.id}): reverted; it will be retried")
+    print_wrapped(f"{clean_line(task.spec.name, 60)} ({task.id}): {reverted}it will be retried")
     print_next_command(document["next"])
     return 0
 
