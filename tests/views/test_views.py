@@ -88,6 +88,24 @@ def test_dependents_of_all_levels_are_blocked_by_the_failed_task() -> None:
 
 @pytest.mark.spec("1.3", "12.4")
 @pytest.mark.parametrize(
+    ("seconds", "is_carried", "words"),
+    [
+        (7, False, "no worker is running this"),
+        (7200, False, "next try "),
+        (0.3, True, "waits for a free slot"),
+    ],
+)
+def test_a_countdown_that_is_over_or_that_no_worker_awaits_is_not_shown(
+    seconds: float, is_carried: bool, words: str
+) -> None:
+    row = a_row(1, due_at=NOW + timedelta(seconds=seconds))
+    view = build_run_view(RUN, [row], {}, is_idle=False, is_carried=is_carried)
+
+    assert describe_wait(view.tasks[0], NOW, {}).startswith(words)
+
+
+@pytest.mark.spec("1.3", "12.4")
+@pytest.mark.parametrize(
     ("row", "words"),
     [
         (a_row(2), "waits for a free slot"),

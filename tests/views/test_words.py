@@ -108,12 +108,19 @@ def test_the_next_command_of_a_race_names_a_log_that_exists(stage: Stage, comman
     ]
     racing = a_row(1, State.WAITING, attempt=1, awaiting_race=True)
     candidate = a_row(2, State.ACTIVE, name="t1~1.1", stage=stage, race_task=racing.id)
-    view = build_run_view(RUN, [racing, candidate], {}, is_idle=False)
+    view = build_run_view(RUN, [racing, candidate], {}, is_idle=False, is_carried=True)
 
     explanation = explain(view.tasks[0], entries, NOW, {}, {candidate.id: candidate})
 
     assert explanation.next_command == command
     assert any(text.startswith("  t1~1.1 (a): at work") for text in explanation_lines(explanation))
+
+
+@pytest.mark.parametrize("state", [State.WAITING, State.ACTIVE])
+def test_the_next_command_of_a_task_that_no_worker_runs_resumes_its_run(state: State) -> None:
+    view = build_run_view(RUN, [a_row(1, state, attempt=1)], {}, is_idle=False)
+
+    assert explain(view.tasks[0], [], NOW, {}).next_command == f"yaoki resume {RUN.id}"
 
 
 def test_the_next_command_names_only_this_run() -> None:

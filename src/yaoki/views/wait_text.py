@@ -13,6 +13,7 @@ from yaoki.core.model import (
     State,
 )
 from yaoki.views.moments import describe_moment
+from yaoki.views.tasks import IdleReason
 
 if TYPE_CHECKING:
     from yaoki.ports import AccountRow, TaskRow
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 NEEDS_SHOWN = 3
 # A shorter wait is over before a person has typed the command.
 COMMAND_FROM = timedelta(minutes=1)
+# The rest of a delay that would be shown as 0 s.
+COUNTDOWN_FROM = timedelta(seconds=0.5)
 _PROBLEMS = {
     AccountProblem.NONE: "it is closed",
     AccountProblem.RATE_LIMIT: "its limit is reached",
@@ -52,8 +55,9 @@ def describe_wait(view: TaskView, now: datetime, names: Mapping[str, str]) -> st
         return _hold_words(row)
     if row.awaiting_race:
         return _race_words(row)
-    if row.due_at is not None and row.due_at > now and not _account_opens_later(view, now):
-        return f"next try {describe_moment(row.due_at, now)}"
+    due_at = awaited_date(view, now)
+    if due_at is not None and not _account_opens_later(view, now):
+        return f"next try {describe_moment(due_at, now)}"
     if view.unmet_needs:
         shown = [names.get(need, need) for need in view.unmet_needs]
         more = f" and {len(shown) - NEEDS_SHOWN} more" if len(shown) > NEEDS_SHOWN else ""
@@ -63,6 +67,17 @@ def describe_wait(view: TaskView, now: datetime, names: Mapping[str, str]) -> st
     if row.is_queued and row.stage == Stage.VERIFY:
         return view.not_taken_because or "waits for a free slot, to be verified on the moved branch"
     return view.not_taken_because or "waits for a free slot"
+
+
+def awaited_date(view: TaskView, now: datetime) -> datetime | None:
+    """The date of the next try, while a time until it is worth showing.
+
+    While no worker runs, a short delay is not what the task waits for.
+    """
+    due_at = view.row.due_at
+    idle = view.not_taken_because == IdleReason.NOBODY
+    shortest = COMMAND_FROM if idle else COUNTDOWN_FROM
+    return due_at if due_at is not None and due_at - now > shortest else None
 
 
 def describe_wait_and_command(view: TaskView, now: datetime, names: Mapping[str, str]) -> str:

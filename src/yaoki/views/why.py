@@ -14,8 +14,8 @@ from yaoki.views.history.check_runs import CheckRuns, describe_check_runs, sum_c
 from yaoki.views.history.races import RaceRound, name_open_candidates
 from yaoki.views.history.warnings import collect_warnings
 from yaoki.views.plain_words import describe_reason
-from yaoki.views.tasks import TaskView
-from yaoki.views.wait_text import describe_wait, end_wait_command
+from yaoki.views.tasks import IdleReason, TaskView
+from yaoki.views.wait_text import awaited_date, describe_wait, end_wait_command
 
 if TYPE_CHECKING:
     from yaoki.ports import JournalEntry, TaskRow
@@ -95,6 +95,9 @@ class Explanation:
         row = self.view.row
         if self.view.next_command:
             return self.view.next_command
+        is_open = row.state in {State.WAITING, State.ACTIVE}
+        if is_open and self.view.not_taken_because == IdleReason.NOBODY:
+            return f"yaoki resume {row.run_id}"
         if row.landed_commit:
             return f"yaoki diff {row.id}"
         if row.state in {State.CANCELLED, State.REPLACED} and self.attempts:
@@ -119,7 +122,7 @@ def explain(
     history = build_history(entries)
     row = view.row
     waits = describe_wait(view, now, names)
-    if row.due_at is not None and row.due_at > now and history.return_reason:
+    if awaited_date(view, now) is not None and history.return_reason:
         waits += f": {history.return_reason}"
     if command := end_wait_command(view, now):
         waits += f": {command}"

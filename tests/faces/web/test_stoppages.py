@@ -238,7 +238,7 @@ def the_wait(*rows: TaskRow, needs: dict[Any, Any] | None = None, **more: Any) -
 
 
 def test_every_wait_has_a_translated_name() -> None:
-    soon, last = NOW + timedelta(seconds=12), a_row(2, open_needs=1)
+    soon, last = NOW + timedelta(minutes=2), a_row(2, open_needs=1)
     stuck, open_ = a_row(1, State.ESCALATED, question="?"), a_row(1, State.ACTIVE)
     needs = {stuck.id: (), last.id: (stuck.id,)}
     account = a_row(2, account="bot")
@@ -246,7 +246,7 @@ def test_every_wait_has_a_translated_name() -> None:
     assert the_wait(stuck, last, needs=needs)["names"] == ["t1"]
     assert the_wait(stuck, last, needs=needs)["cause"] == "BLOCKED"
     assert the_wait(open_, last, needs=needs)["cause"] == "NEEDS"
-    assert the_wait(a_row(2, due_at=soon))["seconds"] == 12
+    assert the_wait(a_row(2, due_at=soon))["seconds"] == 120
     closed = AccountRow("bot", soon, "slower")
     asked = replace(closed, asking_task="run00001-9")
     assert the_wait(account, closed_accounts=[closed], is_carried=True)["cause"] == "ACCOUNT"

@@ -10,6 +10,7 @@ from yaoki.core.model import Reason, Stage, State
 from yaoki.ports import AccountRow, TaskRow
 from yaoki.views import IdleReason, TaskView, describe_wait
 from yaoki.views.documents import Document
+from yaoki.views.wait_text import awaited_date
 
 NEEDS_SHOWN = 3
 
@@ -75,7 +76,7 @@ def _cause(task: TaskView, now: datetime) -> TaskWaitCause:
         return _hold_cause(row)
     if row.awaiting_race:
         return _race_cause(row)
-    if row.due_at is not None and row.due_at > now:
+    if awaited_date(task, now) is not None:
         return TaskWaitCause.DUE
     if task.unmet_needs:
         return TaskWaitCause.NEEDS
