@@ -15,6 +15,9 @@ from tests.scripted_model.turns import Step, Turn, say, shell, write
 from tests.tools.agents.install import pinned_version
 
 HOME = Path(__file__).parents[2] / ".venv" / "agents"
+# Node.js keeps here what it compiled: a start costs these programs half as much.
+COMPILED = HOME / "compiled"
+NEW_NODE = HOME / "pi" / "node_modules" / ".bin"
 SUBMIT = "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
 
 
@@ -23,6 +26,8 @@ class Program:
     """How one program is found, and what it needs in its home to talk to the scripted model.
 
     `files` are written below its home; `{url}` in them and in `env` is the address of the model.
+    With `compiled` it runs by the newer Node.js that another program brings, if that is installed,
+    because only that one can keep compiled code.
     """
 
     name: str
@@ -32,6 +37,7 @@ class Program:
     env: Mapping[str, str] = field(default_factory=dict)
     files: Mapping[str, Any] = field(default_factory=dict)
     base_url: bool = True
+    compiled: bool = False
 
     @property
     def program(self) -> Path:
@@ -47,9 +53,13 @@ class Program:
         """False if it edits by the text of its model's answers."""
         return self.name != "aider"
 
-    @property
-    def _has_node(self) -> bool:
-        return (self.program.parent / "node").exists()
+    def _node(self) -> dict[str, str]:
+        """The variables with which it finds its Node.js; some bring a newer one."""
+        folder = NEW_NODE if self.compiled else self.program.parent
+        if not (folder / "node").exists():
+            return {}
+        keeps = {"NODE_COMPILE_CACHE": str(COMPILED)} if self.compiled else {}
+        return {"PATH": f"{folder}:{os.environ['PATH']}", **keeps}
 
     def agent(self, url: str, home: Path) -> dict[str, Any]:
         """The agent as a plan names it; prepares its home."""
@@ -66,9 +76,7 @@ class Program:
         temporary = home / "tmp"
         temporary.mkdir(exist_ok=True)
         own = {name: value.replace("{url}", address) for name, value in self.env.items()}
-        # Some bring a newer Node.js.
-        path = {"PATH": f"{self.program.parent}:{os.environ['PATH']}"} if self._has_node else {}
-        env = {"HOME": str(home), "TMPDIR": str(temporary), **path, **own}
+        env = {"HOME": str(home), "TMPDIR": str(temporary), **self._node(), **own}
         return {"preset": self.name, "model": self.model, "options": options, "env": env}
 
     def wrote(self, path: str, content: str) -> tuple[Step, ...]:
@@ -131,6 +139,9 @@ _GEMINI = {
     "security": {"auth": {"selectedType": "gemini-api-key"}},
     "general": {"maxAttempts": 2},
 }
+# Both would start themselves again, only to allow themselves more memory.
+_GEMINI_STARTS_ONCE = {"GEMINI_CLI_NO_RELAUNCH": "true"}
+_QWEN_STARTS_ONCE = {"QWEN_CODE_NO_RELAUNCH": "true"}
 _QWEN = {"security": {"auth": {"selectedType": "openai"}}}
 _VIBE = """\
 active_model = "scripted"
@@ -201,7 +212,9 @@ PROGRAMS: Mapping[str, Program] = {
             "gemini/node_modules/.bin/gemini",
             model="gemini-2.5-pro",
             path="",
+            env=_GEMINI_STARTS_ONCE,
             files={".gemini/settings.json": _GEMINI},
+            compiled=True,
         ),
         Program("opencode", "opencode/node_modules/.bin/opencode", env=_OPENCODE),
         Program("opencode-acp", "opencode/node_modules/.bin/opencode", env=_OPENCODE),
@@ -210,7 +223,9 @@ PROGRAMS: Mapping[str, Program] = {
             "gemini/node_modules/.bin/gemini",
             model="gemini-2.5-pro",
             path="",
+            env=_GEMINI_STARTS_ONCE,
             files={".gemini/settings.json": _GEMINI},
+            compiled=True,
         ),
         Program(
             "pi",
@@ -228,14 +243,17 @@ PROGRAMS: Mapping[str, Program] = {
         Program(
             "qwen",
             "qwen/node_modules/.bin/qwen",
+            env=_QWEN_STARTS_ONCE,
             files={".qwen/settings.json": _QWEN},
+            compiled=True,
         ),
         Program(
             "qwen-acp",
             "qwen/node_modules/.bin/qwen",
             model="",
-            env={"OPENAI_MODEL": "scripted"},
+            env={"OPENAI_MODEL": "scripted", **_QWEN_STARTS_ONCE},
             files={".qwen/settings.json": _QWEN},
+            compiled=True,
         ),
         Program(
             "vibe",
@@ -263,6 +281,7 @@ PROGRAMS: Mapping[str, Program] = {
             "continue/node_modules/.bin/cn",
             model="",
             files={".continue/config.yaml": _CONTINUE},
+            compiled=True,
             base_url=False,
         ),
         Program("gptme", "gptme/bin/gptme"),

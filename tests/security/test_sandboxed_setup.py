@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from tests.acceptance.project import GIT_IDENTITY, Project, a_plan, writes
+from tests.acceptance.sandboxed_hour import package_index
 from tests.acceptance.test_sandbox import a_plan as commanded
 from tests.acceptance.test_sandbox import agent_log, needs_bubblewrap, write_sandbox_settings
-from tests.security.test_sandboxed_real_agents import package_index
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.spec("16.13")]
 UV = str(Path(sys.executable).with_name("uv"))

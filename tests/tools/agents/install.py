@@ -103,7 +103,18 @@ def python(folder: Path, name: str) -> str:
     inside = str(place / "bin" / "python")
     steps = (
         (uv, "venv", "-q", "--clear", "--python", interpreter, str(place)),
-        (uv, "pip", "sync", "-q", "--python", inside, "--require-hashes", str(lock)),
+        # Compiled once: where a program cannot write bytecode, each start would compile it.
+        (
+            uv,
+            "pip",
+            "sync",
+            "-q",
+            "--compile-bytecode",
+            "--python",
+            inside,
+            "--require-hashes",
+            str(lock),
+        ),
     )
     for step in steps:
         if why := run(*step, cwd=folder):
