@@ -42,11 +42,11 @@ deadline_s = 150.0
 agent_wait_s = 2.0
 """
 TASKS: Mapping[str, Sequence[str]] = {
-    "claude": ("lexer", "parser"),
-    "codex": ("cache", "query"),
+    "claude": ("lexer", "parser", "printer"),
+    "codex": ("cache", "index", "query"),
     "gemini": ("login", "logout"),
     "opencode": ("upload", "download"),
-    "pi": ("readme", "license"),
+    "aider": ("readme", "license"),
 }
 EVERYBODY = tuple(name for names in TASKS.values() for name in names)
 HANGS = "query"
@@ -62,11 +62,12 @@ class Service(ScriptedModel):
 
     LIFE_S: ClassVar[float] = 600.0
     scripts: Mapping[str, Sequence[Step]]
+    tools: bool
     refused: list[float] = field(default_factory=list)
     first: float = 0.0
 
     def __post_init__(self) -> None:
-        super().__init__(self.scripts, tools=True)
+        super().__init__(self.scripts, tools=self.tools)
 
     def next(self, request: Request) -> Step:
         if request.side:
@@ -130,13 +131,18 @@ class Night:
     def service(self, account: str, kind: type[Service]) -> Iterator[None]:
         agent_run = self.runs[account.partition("-")[0]]
         scripts = {goal(name): self._turns(agent_run, name) for name in TASKS[agent_run.name]}
-        with kind(scripts) as service:
+        # Aider declares no tools; requests of the others without tools are asides.
+        with kind(scripts, agent_run.name != "aider") as service:
             assert isinstance(service, Service)
             self.services[account] = service
             yield
 
     def _turns(self, agent_run: RealAgentRun, name: str) -> tuple[Step, ...]:
-        turns = agent_run.program.ran(f"echo good > {name}.txt")
+        turns: tuple[Step, ...]
+        if agent_run.name == "aider":
+            turns = agent_run.program.wrote(f"{name}.txt", "good\n")
+        else:
+            turns = agent_run.program.ran(f"echo good > {name}.txt")
         return (Hang(), *turns) if name == HANGS else turns
 
     def plan(self) -> dict[str, Any]:
@@ -174,7 +180,7 @@ WEATHER: Mapping[str, type[Service]] = {
     "gemini": Locked,
     "gemini-second": Service,
     "opencode": Locked,
-    "pi": Stormy,
+    "aider": Stormy,
 }
 
 
