@@ -36,6 +36,8 @@ class Defects:
     keys: dict[KeyPath, Position] = field(default_factory=dict)
     entries: list[tuple[Position, str]] = field(default_factory=list)
     broken_paths: set[KeyPath] = field(default_factory=set)
+    # The value of a misspelt key, by the path of the key that was probably meant.
+    misspelt_values: dict[KeyPath, object] = field(default_factory=dict)
     # Would an agent or a check in the settings repair one of the defects?
     lacks_settings: bool = False
     # The line of a dotted key where `positions` has none; 0 when it is unknown.
@@ -53,7 +55,7 @@ class Defects:
         self.add(path, reason)
         self.broken_paths.add(path)
 
-    def add_unknown_key(self, path: KeyPath, known: Iterable[str]) -> None:
+    def add_unknown_key(self, path: KeyPath, known: Iterable[str], value: object = "") -> None:
         """Add an unknown key.  A similar known key is marked as broken, so it is not missing."""
         closest = self.closest_name(str(path[-1]), known)
         near = f"; did you mean {closest!r}?" if closest else ""
@@ -63,6 +65,7 @@ class Defects:
         self.broken_paths.add(path)
         if closest and (*path[:-1], closest) not in self.positions:
             self.broken_paths.add((*path[:-1], closest))
+            self.misspelt_values[(*path[:-1], closest)] = value
 
     def add_missing(
         self, path: KeyPath, reason: str, *keys: str, lacks_settings: bool = False

@@ -307,19 +307,34 @@ def _repeated_ids(draft: Draft) -> None:
 def _unused(draft: Draft) -> None:
     """An unused agent, check or pattern is a mistake.
 
-    It is not reported when a broken part might have used it.
+    It is not reported when a broken part might have used it.  The checks below a misspelt key can
+    still be read.
     """
     if not draft.tasks or draft.is_open_ended:
         return
     plan, broken = draft.plan, draft.defects.broken_paths
     if not any("agent" in path for path in broken):
         _unused_of(draft, "agent", "agents", list(plan.agents))
-    if all(placed.task.is_given("checks") for placed in draft.tasks):
-        _unused_of(draft, "check", "checks", list(plan.checks))
+    named = [_read_check_names(draft, placed) for placed in draft.tasks]
+    if all(names is not None for names in named):
+        used = {name for names in named for name in names or ()}
+        _unused_of(draft, "check", "checks", [one for one in plan.checks if one not in used])
     if not any(path[:1] == ("checks",) for path in broken):
         for index, pattern in enumerate(plan.patterns):
             if pattern not in PATTERNS and ("pattern", pattern) not in draft.references:
                 draft.defects.add(("patterns", index), f"nothing uses pattern {pattern!r}")
+
+
+def _read_check_names(draft: Draft, placed: PlacedTask) -> Sequence[str] | None:
+    """The checks below a misspelt key, or none beside those of the task.
+
+    None for a task that may use every check: without the key, or with one that cannot be read.
+    """
+    if placed.task.is_given("checks"):
+        return ()
+    value = draft.defects.misspelt_values.get(placed.path_of("checks"))
+    names = [value] if isinstance(value, str) else value
+    return [str(name) for name in names] if isinstance(names, list) else None
 
 
 def _unused_of(draft: Draft, sort: str, section: str, names: list[str]) -> None:

@@ -50,7 +50,8 @@ def build_model(
 def _add_defect(model: type[BaseModel], error: Any, defects: Defects, above: KeyPath) -> None:
     path = (*above, *error["loc"])
     if error["type"] == "extra_forbidden":
-        defects.add_unknown_key(path, model_keys(model, error["loc"][:-1]))
+        known = model_keys(model, error["loc"][:-1])
+        defects.add_unknown_key(path, known, error["input"])
     else:
         defects.add_misshapen(path, _reason(error))
 
