@@ -1,4 +1,4 @@
-"""Defects beside others: what nothing uses."""
+"""Defects beside others: what nothing uses, and text that a comma has split."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ checks: {a: {run: [x]}, b: {run: [y]}, u: {run: [z]}}
 tasks:
 """
 UNUSED = "plan.yaml:4:40: checks.u: nothing uses check 'u'"
+HINT = "unknown key; a comma inside { } ends the text: put the text in quotes"
 
 
 def defects(tasks: str) -> tuple[str, ...]:
@@ -44,3 +45,24 @@ def test_an_unused_check_is_reported_beside_other_defects(second: str, found: bo
 
     assert (UNUSED in lines) is found
     assert len(lines) > found
+
+
+@pytest.mark.spec("2.2")
+@pytest.mark.parametrize(
+    ("task", "key", "hinted"),
+    [
+        ("{id: t, goal: Add peek(cache, key) with tests., checks: [a, b, u]}", "key) with t", True),
+        ("{id: t, goal: Add one, other}", "other", True),
+        ("{\n    id: t,\n    goal: Add one, and the other,\n    }", "and the other", True),
+        ("{id: t, goal: Add one, other: two}", "other", False),
+        ("{id: t, goal: Add one, checkz}", "checkz", False),
+        ("id: t\n    goal: g\n    other:\n", "other", False),
+    ],
+    ids=["blanks", "word", "lines", "value", "near", "block"],
+)
+def test_text_that_a_comma_has_split_gets_the_hint_to_quote_it(
+    task: str, key: str, hinted: bool
+) -> None:
+    (line,) = (line for line in defects(f"  - {task}\n") if f".{key}" in line)
+
+    assert line.endswith(HINT) is hinted

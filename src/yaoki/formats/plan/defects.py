@@ -20,6 +20,8 @@ _REMEDIES = {
     "agent": "; define it under agents: with a command or a preset (yaoki agents list)",
     "check": "; define it under checks:, or in yaoki.toml",
 }
+# For the rest of a text, which YAML reads as a key without a value.
+_COMMA_HINT = "; a comma inside { } ends the text: put the text in quotes"
 SECTIONS = frozenset(section.name for section in fields(Settings))
 
 
@@ -61,11 +63,25 @@ class Defects:
         near = f"; did you mean {closest!r}?" if closest else ""
         if not closest and len(path) == 1 and path[0] in SECTIONS:
             near = "; it belongs in yaoki.toml"
+        if not near and value is None and self._is_rest_of_text(path):
+            near = _COMMA_HINT
         self.add(path, f"unknown key{near}", at=self.keys.get(path))
         self.broken_paths.add(path)
         if closest and (*path[:-1], closest) not in self.positions:
             self.broken_paths.add((*path[:-1], closest))
             self.misspelt_values[(*path[:-1], closest)] = value
+
+    def _is_rest_of_text(self, path: KeyPath) -> bool:
+        """Is the key the rest of a text that a comma has split?
+
+        It is in a mapping in braces: in any other, two keys are never in the same line, and a key
+        with blanks is rare.
+        """
+        if len(self.entries) >= NEAREST_MAX:
+            return False
+        line = self.keys.get(path, (0, 0))[0]
+        lines = [at[0] for key, at in self.keys.items() if key[:-1] == path[:-1] and key != path]
+        return " " in str(path[-1]) or line in lines
 
     def add_missing(
         self, path: KeyPath, reason: str, *keys: str, lacks_settings: bool = False
