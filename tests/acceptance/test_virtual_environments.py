@@ -159,6 +159,21 @@ def test_bare_tests_run_with_pytest_if_it_is_installed(project: Project, has_pyt
     assert (" 2 tests" if has_pytest else " 1 test\n") in done.out
 
 
+@pytest.mark.full
+@pytest.mark.spec("12.3")
+def test_the_progress_of_init_names_the_command_that_is_being_tried(project: Project) -> None:
+    slow = "import time, unittest\nclass A(unittest.TestCase):\n    def test_a(self):\n"
+    commit_files(project, {"test_calc.py": f"{slow}        time.sleep(5.5)\n"})
+    create_environment(project)
+
+    done = project.yaoki("init", env=programs(project))
+
+    lines = [line for line in done.err.splitlines() if line.startswith("check tests")]
+    assert [line.partition(" ... ")[2] for line in lines] == ["5 s", "5 s"], done.err
+    assert lines[0].startswith("check tests: python -m unittest "), lines
+    assert lines[1].startswith("check tests: python -m pytest -q "), lines
+
+
 # ------------------------------------------------------------------ checks that fix
 
 

@@ -209,7 +209,7 @@ class TrialRoom:
                 words,
                 next_command=choose_local_command(detected.install),
             )
-        finding = self.run_check(_spec(detected))
+        finding = self.run_check(_spec(detected), f": {_command(detected)}")
         if detected.look and CHANGED in finding.params:
             return self._try_once(_as_look(detected))
         return _judge(detected, finding, self.timeout)
@@ -228,10 +228,13 @@ class TrialRoom:
         runs_as_many = other.state.is_usable and other.passed_tests >= tried.passed_tests
         return other if runs_as_many else tried
 
-    def run_check(self, spec: CheckSpec) -> Finding:
-        """The result of the check on the base, which it must not change."""
+    def run_check(self, spec: CheckSpec, command: str = "") -> Finding:
+        """The result of the check on the base, which it must not change.
+
+        The progress names the command of a check that may be tried with more than one.
+        """
         bounded = replace(spec, timeout=min(spec.timeout, self.timeout))
-        with self.progress(f"check {spec.name}"):
+        with self.progress(f"check {spec.name}{command}"):
             finding = self.base_room.run_check(
                 bounded, self.logs / f"{len(list(self.logs.iterdir()))}"
             )
@@ -309,6 +312,10 @@ def _spec(detected: FoundCheck) -> CheckSpec:
         env=detected.env,
         rerun=False,
     )
+
+
+def _command(detected: FoundCheck) -> str:
+    return detected.shell or shlex.join(detected.run)
 
 
 def _judge(detected: FoundCheck, finding: Finding, timeout: timedelta) -> TrialResult:

@@ -136,7 +136,7 @@ def _trial_words(discovery: Discovery, limit: timedelta | None) -> str:
     if limit is None or not discovery.checks:
         return more
     bound = f"at most {format_duration(limit.total_seconds())} each"
-    return f"{more}; each runs once on the base, in its own checkout ({bound})"
+    return f"{more}; each command runs once on the base, in its own checkout ({bound})"
 
 
 def _agents(*, quiet: bool) -> tuple[FoundAgent, ...]:
