@@ -439,6 +439,16 @@ def test_a_needless_run_names_the_place_of_the_work() -> None:
     assert again.work_digest == "diff2"
 
 
+@pytest.mark.spec("3.5", "10.3")
+def test_an_agent_without_changes_gets_the_names_of_all_failing_checks() -> None:
+    verdict = Verdict(tuple(a_finding(FAILED, name) for name in ("tests", "lint", "Q5")))
+
+    failure = the_retry(decide_events(worked(), verified(verdict, changed=()))).failure
+
+    assert failure.message.startswith("nothing was changed; ")
+    assert failure.message.endswith("; failed: tests, lint")
+
+
 @pytest.mark.spec("3.5", "4.3", "6.9")
 def test_an_agent_without_changes_gets_the_failing_checks() -> None:
     verdict = Verdict(

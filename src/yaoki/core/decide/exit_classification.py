@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from yaoki.core.decide.failures import FATAL_CATALOGUE, make_failure, make_fatal, make_fault
 from yaoki.core.lazy_dataclass import replace
 from yaoki.core.model import (
+    BUILT_IN_CHECKS,
     NO_CHANGE_CHECK,
     AgentExit,
     AgentLimit,
@@ -15,6 +16,7 @@ from yaoki.core.model import (
     Failure,
     FailureKind,
     Reason,
+    Verdict,
 )
 from yaoki.core.model.outcome import END_WORDS
 from yaoki.core.text import first_line, format_bytes, format_duration, list_some, shorten
@@ -27,7 +29,7 @@ SIDE_CHARS = 800
 ELSEWHERE_PARAM = "elsewhere"
 # The param that names the waived checks of an agent without changes.
 WAIVED_PARAM = "waivedChecks"
-PLACES_MAX = 5
+PLACES_MAX, CHECKS_MAX = 5, 5
 # The params with the new files of the agent that its scope left out, and with the scope.
 OUTSIDE_PARAM, SCOPE_PARAM, OUTSIDE_MAX = "outsideFiles", "scope", 100
 # The agent reports that it failed.
@@ -277,6 +279,12 @@ def classify_no_change(exit_: AgentExit) -> Failure:
         words = f"{words}; {CUT_OFF_MESSAGES[exit_.limit]}"
     failure = make_failure(FailureKind.INCOMPLETE, words, pattern="no-change")
     return _add_last_words(failure, exit_) if ended else failure
+
+
+def name_failed_checks(verdict: Verdict) -> tuple[str, ...]:
+    """One text with the names of the plan's failed checks; none if only one of them failed."""
+    names = [one.check for one in verdict.all_failing if one.check not in BUILT_IN_CHECKS]
+    return (f"failed: {list_some(names, CHECKS_MAX)}",) if len(names) > 1 else ()
 
 
 def classify_own_report(exit_: AgentExit, beginning: str = "") -> Failure:

@@ -429,7 +429,8 @@ def _with_findings(
         return combined
     messages = [finding.message for finding in verdict.findings if finding.check in {"Q5", "Q6"}]
     known = f"{exit_classification.NOTHING_CHANGED}, and "
-    words = "; ".join((nothing.message, *(text.removeprefix(known) for text in messages)))
+    texts = [text.removeprefix(known) for text in messages]
+    words = "; ".join((nothing.message, *texts, *exit_classification.name_failed_checks(verdict)))
     params = {**failure.params, "exitCode": exit_.code}
     return replace(combined, message=words, items=failure.items, params=params)
 
