@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import shutil
@@ -11,13 +12,14 @@ import tarfile
 import tempfile
 import venv
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 
 from tests.acceptance.project import Completed
 from tests.real_repositories.repository import Registry, Repository
 
 BOUND_S = 3600
+# It installs a dozen environments in the time in which pip installs one.
+UV = Path(sys.executable).with_name("uv")
 # Tools that a user has on the PATH, and the backends that pip needs to look at a release.
 TOOLS = ("uv", "tox", "tox-uv", "nox", "poetry", "hatch")
 BACKENDS = (
@@ -39,27 +41,23 @@ def call_ok(words: Sequence[str], cwd: Path, env: Mapping[str, str] | None = Non
 
 
 def made_once(folder: Path, make: Callable[[Path], None]) -> Path:
-    """The folder, made by whichever test comes first; of two at once one is thrown away."""
-    if not folder.exists():
-        with tempfile.TemporaryDirectory(dir=folder.parent) as own:
-            made = Path(own) / folder.name
-            made.mkdir()
-            make(made)
-            with suppress(OSError):
-                made.rename(folder)
+    """The folder, made by whichever test comes first; the others wait until it is complete."""
+    complete = folder.with_name(f"{folder.name}.complete")
+    with folder.with_name(f"{folder.name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not complete.exists():
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir()
+            make(folder)
+            complete.touch()
     return folder
 
 
-def install_uv(folder: Path) -> None:
-    """uv installs a dozen environments in the time in which pip installs one."""
-    call_ok((sys.executable, "-m", "pip", "install", "-q", "--target", str(folder), "uv"), folder)
-
-
-def install(uv: Path, home: Path, *words: str) -> None:
+def install(home: Path, *words: str) -> None:
     """Install into an environment, which is made if there is none."""
-    if not home.exists():
+    if not (home / "bin" / "python").exists():
         venv.create(home, symlinks=True)
-    into = (str(uv), "pip", "install", "-q", "--python", str(home / "bin" / "python"))
+    into = (str(UV), "pip", "install", "-q", "--python", str(home / "bin" / "python"))
     call_ok((*into, *words), home)
 
 

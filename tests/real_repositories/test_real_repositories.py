@@ -31,7 +31,6 @@ from tests.real_repositories.releases import (
     change,
     fetch,
     install,
-    install_uv,
     made_once,
     user_environment,
 )
@@ -60,16 +59,9 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def uv(shared: Path) -> Path:
-    return made_once(shared / "uv", install_uv) / "bin" / "uv"
-
-
-@pytest.fixture(scope="session")
-def tools(tmp_path_factory: pytest.TempPathFactory, uv: Path) -> Path:
-    """The `bin` folder with the tools of a user, one for each test worker: its scripts name it."""
-    home = tmp_path_factory.mktemp("user") / "tools"
-    install(uv, home, *TOOLS, *BACKENDS)
-    return home / "bin"
+def tools(shared: Path) -> Path:
+    """The `bin` folder with the tools of a user."""
+    return made_once(shared / "tools", lambda home: install(home, *TOOLS, *BACKENDS)) / "bin"
 
 
 def commit_release(project: Project, one: Repository, shared: Path, tools: Path) -> None:
@@ -148,7 +140,6 @@ def test_a_right_change_lands_and_wrong_ones_do_not(
     name: str,
     project: Project,
     shared: Path,
-    uv: Path,
     tools: Path,
     record_property: Callable[[str, object], None],
 ) -> None:
@@ -156,7 +147,7 @@ def test_a_right_change_lands_and_wrong_ones_do_not(
     skip_without_programs(one)
     commit_release(project, one, shared, tools)
     if one.needs is not None:
-        install(uv, project.repo / ".venv", *one.needs, "-e", str(project.repo))
+        install(project.repo / ".venv", *one.needs, "-e", str(project.repo))
         (project.repo / ".venv" / ".gitignore").write_text("*\n")
         project.git("checkout", "-q", ".")
 
