@@ -12,9 +12,10 @@ from yaoki.engine.branch_guard import BranchGuard
 from yaoki.engine.commands.merge_refusals import (
     choose_failing,
     name_remedy,
-    refuse_late_check,
+    proves_nothing,
     refuse_merge,
     refuse_unchecked,
+    refuse_unfinished_check,
     refuse_without_branch,
 )
 from yaoki.engine.landed_rows import rows_on_run_branch
@@ -256,8 +257,8 @@ class MergeCommand:
             refusal = {"branch": merge.branch, **ends, "failure": failure}
             self._store.note(run.id, "MERGE_REFUSED", refusal)
             again = f"yaoki merge {run.id}{'' if status is RunStatus.DONE else ' --partial'}"
-            if first is not None and first.is_late:
-                raise refuse_late_check(run, merge, first, again)
+            if first is not None and proves_nothing(first):
+                raise refuse_unfinished_check(run, merge, first, again)
             of_plan = first is not None and first.check not in BUILT_IN_CHECKS
             raise refuse_merge(run, merge, failure, again, check_of_plan=of_plan)
         return verdict

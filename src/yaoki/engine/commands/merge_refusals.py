@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from yaoki.core.model import Finding, Run, Verdict
+from yaoki.core.model import Finding, Outcome, Run, Verdict
 from yaoki.errors import CheckoutObstructed, NotNow
 from yaoki.ports import MergeResult
 
@@ -33,19 +33,27 @@ def refuse_unchecked(run: Run, merge: MergeResult) -> NotNow:
 def choose_failing(verdict: Verdict) -> Finding | None:
     """A failure before a timeout: only the failure says that the work is wrong."""
     failing = verdict.all_failing
-    return next((one for one in failing if not one.is_late), verdict.first_failing)
+    return next((one for one in failing if not proves_nothing(one)), verdict.first_failing)
 
 
-def refuse_late_check(run: Run, merge: MergeResult, late: Finding, again: str) -> NotNow:
-    """A check that needs more time says nothing about the landed tasks."""
-    slow = f"check {late.check} did not finish within its timeout"
-    moved = f"{merge.branch} has moved, and {slow} on the merge"
-    sentence = moved if merge.how == "merge" else f"{slow} on the landed tasks"
-    return NotNow(
-        f"{sentence}: {late.message}",
-        hint=f"raise the timeout of {late.check} in the plan or yaoki.toml, then: "
-        f"yaoki plan recheck {run.id}, and: {again}; or merge it as it is: {again} --unproven",
-    )
+def proves_nothing(finding: Finding) -> bool:
+    """Did the check not finish, or not even start?  Then it says nothing about the work."""
+    return finding.is_late or finding.outcome is Outcome.BROKEN
+
+
+def refuse_unfinished_check(run: Run, merge: MergeResult, check: Finding, again: str) -> NotNow:
+    """Name what the check needs, and never the landed tasks: nothing speaks against them."""
+    name, recheck = check.check, f"then: yaoki plan recheck {run.id}, and: {again}"
+    what = f"check {name} could not run"
+    change = f"change {name} in the plan or yaoki.toml"
+    remedy = f"mend what {name} needs, then: {again}; or {change}, {recheck}"
+    if check.is_late:
+        what = f"check {name} did not finish within its timeout"
+        remedy = f"raise the timeout of {name} in the plan or yaoki.toml, {recheck}"
+    moved = f"{merge.branch} has moved, and {what} on the merge"
+    sentence = moved if merge.how == "merge" else f"{what} on the landed tasks"
+    hint = f"{remedy}; or merge it as it is: {again} --unproven"
+    return NotNow(f"{sentence}: {check.message}", hint=hint)
 
 
 def refuse_merge(
