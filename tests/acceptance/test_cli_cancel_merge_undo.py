@@ -256,11 +256,9 @@ def test_a_partial_merge_onto_a_moved_base_is_verified_with_the_checks_of_its_ta
     assert "main has moved, and the merge fails: check one" in " ".join(refused.err.split())
 
 
-@pytest.mark.full
-@pytest.mark.spec("9.6", "0.1")
-def test_a_partial_merge_of_tasks_that_fail_together_names_what_helps(project: Project) -> None:
-    """`second` passes its own check and breaks that of `first`."""
-    plan = a_plan(
+def failing_together() -> dict[str, Any]:
+    """`second` passes its own check and breaks that of `first`; `third` needs a person."""
+    return a_plan(
         {
             "first": [writes("one.txt")],
             "second": [[{"write": {"one.txt": "bad\n", "two.txt": "good\n"}}]],
@@ -273,7 +271,47 @@ def test_a_partial_merge_of_tasks_that_fail_together_names_what_helps(project: P
         ],
         {name: file_contains(f"{name}.txt") for name in ("one", "two", "three")},
     )
-    assert project.yaoki("run", project.plan(plan), "--quiet").code == 4
+
+
+@pytest.mark.full
+@pytest.mark.spec("9.5", "9.6", "0.6")
+def test_a_cancel_of_a_run_that_was_given_up_takes_away_no_undo(project: Project) -> None:
+    assert project.yaoki("run", project.plan(failing_together()), "--quiet").code == 4
+    assert project.yaoki("answer", "third", "abort").code == 0
+    assert project.status()["status"] == "CANCELLED"
+
+    again = project.yaoki("cancel")
+
+    assert "cancelled already; nothing was changed" in again.out
+    assert project.yaoki("merge", "--partial").code == 6, "second breaks first"
+    assert project.yaoki("undo", "second").code == 0
+    assert project.yaoki("merge", "--partial").code == 0
+
+
+@pytest.mark.full
+@pytest.mark.spec("9.5", "9.6")
+def test_a_cancelled_run_names_the_way_back_that_it_has(project: Project) -> None:
+    assert project.yaoki("run", project.plan(failing_together()), "--quiet").code == 4
+    assert project.yaoki("cancel").code == 0
+    run, landed = project.status()["run"], project.task("second")["landed"]
+
+    merge = " ".join(project.yaoki("merge", "--partial").err.split())
+    undo = " ".join(project.yaoki("undo", "second").err.split())
+
+    assert "the run was cancelled, so take the task that breaks it back by hand" in merge
+    assert "yaoki undo" not in merge
+    assert (
+        f"yaoki merge {run} --partial; then revert it there: git revert -m1 {landed[:12]}" in undo
+    )
+    assert project.yaoki("merge", "--partial", "--unproven").code == 0
+    project.git(*GIT_IDENTITY, "revert", "-m1", "--no-edit", landed[:12])
+    assert project.show("main", "one.txt") == "good"
+
+
+@pytest.mark.full
+@pytest.mark.spec("9.6", "0.1")
+def test_a_partial_merge_of_tasks_that_fail_together_names_what_helps(project: Project) -> None:
+    assert project.yaoki("run", project.plan(failing_together()), "--quiet").code == 4
     run = project.status()["run"]
 
     refused = project.yaoki("merge", "--partial")

@@ -68,14 +68,21 @@ class Control:
 
         A run that is DONE is refused.  A cancelled run stays as it is.
         """
-        if run.cancel_requested and all(row.state.is_final for row in self._store.rows(run.id)):
+        status = load_run_status(self._store, run)
+        if status is RunStatus.CANCELLED and self._has_ended(run):
             return []
-        if load_run_status(self._store, run) is RunStatus.DONE:
+        if status is RunStatus.DONE:
             if run.merged_commit:
                 hint = f"yaoki undo TASK --run {run.id}"
                 raise NotNow(f"run {run.id} is already merged", hint=hint)
             raise NotNow(f"run {run.id} is already done", hint=f"yaoki merge {run.id}")
         return self._store.cancel_run(run.id, why)
+
+    def _has_ended(self, run: Run) -> bool:
+        """A run whose last open task was given up has ended as well, unless it may plan more."""
+        may_plan = bool(run.planner or run.continuous) and run.finished_at is None
+        all_final = all(row.state.is_final for row in self._store.rows(run.id))
+        return all_final and (run.cancel_requested or not may_plan)
 
     def cancel_task(self, task_id: TaskId, why: str = "cancelled by a person") -> list[TaskId]:
         """Cancel a task with its subtasks; the candidates of a racing task end with it."""

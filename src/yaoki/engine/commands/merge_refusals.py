@@ -72,5 +72,12 @@ def refuse_merge(
         remedy = f"merge {merge.branch} into the run's work by hand and check it"
     else:
         sentence = f"the landed tasks fail together: {failure}"
-        remedy = "take back the task that breaks it: yaoki undo TASK"
+        remedy = _name_way_back(run)
     return NotNow(sentence, hint=f"{remedy}; {anyway}")
+
+
+def _name_way_back(run: Run) -> str:
+    """No worker continues a cancelled run, so nothing can be undone in it."""
+    if run.cancel_requested:
+        return "the run was cancelled, so take the task that breaks it back by hand after the merge"
+    return "take back the task that breaks it: yaoki undo TASK"

@@ -40,7 +40,11 @@ class UndoCommand:
         self._refuse_landed_group(task)
         run = self._store.run(task.run_id)
         if run.cancel_requested:
-            raise NotNow(f"run {run.id} was cancelled and cannot continue", hint="yaoki status")
+            raise NotNow(
+                f"run {run.id} was cancelled and cannot continue",
+                hint=f"merge what landed: yaoki merge {run.id} --partial; "
+                f"then revert it there: git revert -m1 {task.landed_commit[:12]}",
+            )
         dependents = self._dependents(task)
         if dependents and not cascade:
             names = ", ".join(row.name for row in dependents[:5])
