@@ -10,9 +10,9 @@ import pytest
 
 from tests.acceptance.project import Project, a_plan, writes
 
-# Measured: a worktree is added and filled, its files are listed, added, written as a tree and
-# compared twice with its commit, the proof room is filled, and ignored files are listed twice.
-CALLS_MAX = 10
+# Measured: a worktree is filled, its files are listed, added and written as a tree, its ignored
+# files are listed, the proof room is filled, and a folder is compared with its commit twice.
+CALLS_MAX = 8
 # The options that mark yaoki's calls of git; the command follows them.
 LAST_SETTING = "safe.bareRepository=explicit "
 
