@@ -57,7 +57,7 @@ class YaokiError(Exception):
 
 
 class PlanInvalid(YaokiError):
-    """A plan is refused as a whole; each of `defects` is one line to print.
+    """A plan is refused as a whole; each entry of `defects` is one line to print.
 
     `lacks_settings`: one of them would not exist if the settings named an agent or a check.
     """
@@ -77,7 +77,7 @@ class PlanInvalid(YaokiError):
 
 
 class NeedsCircle(PlanInvalid):
-    """Tasks need each other in a circle."""
+    """The dependencies of tasks form a cycle."""
 
     def __init__(self, path: Sequence[str]) -> None:
         super().__init__(
@@ -88,7 +88,7 @@ class NeedsCircle(PlanInvalid):
 
 
 class SettingsInvalid(YaokiError):
-    """The settings file is refused; each of `defects` is one line to print."""
+    """The settings file is refused; each entry of `defects` is one line to print."""
 
     exit_code = 2
 
@@ -98,7 +98,7 @@ class SettingsInvalid(YaokiError):
 
 
 class TemplateInvalid(YaokiError):
-    """A prompt template cannot be used: which file, which line, why."""
+    """A prompt template cannot be used; the error names the file, the line and the reason."""
 
     exit_code = 2
 
@@ -114,7 +114,7 @@ class Refused(YaokiError):
 
 
 class LeaseLost(Refused):
-    """The caller's claim was superseded; it has written nothing."""
+    """The caller's claim was superseded by another worker's; the caller has written nothing."""
 
     def __init__(self, task_id: str, holder: str, epoch: int) -> None:
         super().__init__(
@@ -150,11 +150,11 @@ class RunInOtherCheckout(Unknown):
 
 
 class NotNow(Refused):
-    """The state of the task or run forbids it."""
+    """The state of the task or run does not allow the request."""
 
 
 class CheckoutObstructed(NotNow):
-    """The branch to move is checked out, and that checkout must stay as it is.
+    """The branch to move is checked out, and that checkout must not be changed.
 
     `remedy` is what a person can do there.  `by_hand` is the command of git that moves it to the
     head of the run and nowhere else; empty where there is none.
@@ -170,11 +170,11 @@ class Untrusted(Refused):
 
 
 class StoreError(YaokiError):
-    """The database cannot serve."""
+    """The database cannot be used."""
 
 
 class RowInvalid(StoreError):
-    """The row of one task cannot be what yaoki wrote; `task_id` names it.
+    """The row of one task is not as yaoki wrote it; `task_id` names the task.
 
     A worker asks a person about that task and continues with the others.
     """
@@ -204,7 +204,7 @@ class StoreFull(StoreError):
 
 
 class WorkspaceError(YaokiError):
-    """git refuses."""
+    """An operation of git failed or is not possible."""
 
 
 class GitMissing(WorkspaceError):
@@ -246,11 +246,11 @@ class RemoteUnreachable(GitFailed):
 
 
 class RemoteRejectedPush(GitFailed):
-    """The remote answers and rejects the push: one cause for all tasks of a run."""
+    """The remote answers but rejects the push, for the same cause in all tasks of a run."""
 
 
 class DiskFull(GitFailed):
-    """The disk is full.  Somebody can free space, so the task waits instead of failing."""
+    """The disk is full.  A person can free space, so the task waits instead of failing."""
 
     def __init__(self, sentence: str) -> None:
         super().__init__(sentence, transient=True, hint=FREE_DISK_HINT)
@@ -300,7 +300,7 @@ class FatalCode(StrEnum):
 
 
 class Fault(YaokiError):
-    """Our own infrastructure failed during a stage; never the agent's failure.
+    """The infrastructure of yaoki failed during a stage; this is never the agent's failure.
 
     After a `transient` fault the same stage is tried again; otherwise `code` names its cause.
     """
@@ -319,7 +319,7 @@ class Fault(YaokiError):
 
 
 class CommandTimedOut(Fault):
-    """A short command did not end within its time."""
+    """A short command did not end before its timeout."""
 
 
 class SandboxUnavailable(Fault):

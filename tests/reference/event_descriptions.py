@@ -7,20 +7,20 @@ from collections.abc import Mapping
 # Events whose class does not say it itself, or says it only to its makers.
 CLASSES: Mapping[str, str] = {
     "TASK_CLAIMED": "A worker has the right to act on the task until the lease ends.",
-    "LEASE_EXPIRED": "The lease ended without a result, so the task can be claimed again. "
+    "LEASE_EXPIRED": "The lease expired without a result, so the task can be claimed again. "
     "`counted` is false when a person resumed a stopped run: then no worker failed.",
     "ATTEMPT_STARTED": "The worktree is ready, and the attempt has its number.",
     "AGENT_FINISHED": "The agent ended; everything it left is saved at `head`.",
     "JOINT_PROOF_FAILED": (
-        "A check failed on the work of several tasks together. Whose work it was is unknown, so "
-        "the task is verified again, alone; no attempt is counted."
+        "A check failed on the work of several tasks together. It is unknown which task caused the "
+        "failure, so the task is verified again, alone; no attempt is counted."
     ),
     "LAND_REFUSED": (
         "The verified commit cannot land, so the work is verified again. `cause` says why: the "
         "branch `moved`, the `predecessor` in the merge queue did not land, the task `waited` "
         "beside the queue and now enters it behind tasks that have not landed yet, a `companion` "
         "that was verified with it was withdrawn, the `answer` of a plan task names a task "
-        "that is gone, or `unknown`. Older journals have `why` for a companion."
+        "that no longer exists, or `unknown`. Only older journals have `why`, for a companion."
     ),
     "TASK_LANDED": "The branch is at the verified commit; the task is done.",
     "RETRY_DECISION": "The attempt failed and the task is retried at `due_at`.",
@@ -33,7 +33,7 @@ CLASSES: Mapping[str, str] = {
 # Notes without an effect: their descriptions and fields.
 NOTE_DESCRIPTIONS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "USER_REQUEST": (
-        "What the user asked for; the first event of a run.",
+        "The request of the user; the first event of a run.",
         ("goal", "base", "tasks", "file"),
     ),
     "PLAN_SUBMITTED": (
@@ -41,14 +41,15 @@ NOTE_DESCRIPTIONS: Mapping[str, tuple[str, tuple[str, ...]]] = {
         ("goal", "tasks", "revision", "base", "run"),
     ),
     "PLAN_RECHECKED": (
-        "A person took over the checks and the set-up of the changed plan as its next revision; "
-        "`checks` are those that changed, `tasks` those that use them.",
+        "A person made the checks and the set-up of the changed plan the next revision of the run; "
+        "`checks` names the checks that changed, `tasks` the tasks that use them.",
         ("revision", "checks", "tasks", "message", "how", "set"),
     ),
     "RUN_FORECAST": (
-        "What was forecast when the run began: `low`, `middle` and `high` are P10, P50 and P90 of "
-        "its seconds, agent runs and US dollars; `asks` and `over_budget` are shares of the "
-        "simulated runs. Only for a run with enough measured attempts before it.",
+        "The forecast at the start of the run: `low`, `middle` and `high` are P10, P50 and P90 of "
+        "its seconds, agent runs and US dollars; `asks` and `over_budget` are the shares of the "
+        "simulated runs that ask a person or exceed a budget. Only if enough attempts were "
+        "measured before this run.",
         (
             "seconds",
             "agent_runs",
@@ -114,7 +115,10 @@ NOTE_DESCRIPTIONS: Mapping[str, tuple[str, tuple[str, ...]]] = {
         "A worktree or a group branch was restored.",
         ("snapshot_id", "restored_files", "deleted_files"),
     ),
-    "ESCALATE_EXECUTED": ("What the person is shown.", ("user_message", "recommended_actions")),
+    "ESCALATE_EXECUTED": (
+        "The text that the person is shown.",
+        ("user_message", "recommended_actions"),
+    ),
     "DEAD_LETTERED": (
         "Too many workers that claimed the task died.",
         ("deliveries", "message"),
@@ -122,7 +126,7 @@ NOTE_DESCRIPTIONS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "CHECKOUT_CHANGED": ("Your checkout changed while an agent was active.", ("what", "message")),
     "PROMPT_FAULT": ("A template failed, and the built-in text was used.", ("fault",)),
     "RESULT_NOTED": (
-        "An agent reported how its attempt ended; a claim.",
+        "An agent reported how its attempt ended; this is only a claim.",
         (
             "status",
             "summary",
@@ -159,14 +163,14 @@ NOTE_DESCRIPTIONS: Mapping[str, tuple[str, tuple[str, ...]]] = {
         ("event", "data", "why"),
     ),
     "CHECKS_RAN": (
-        "The executions of checks in one verification, also of one that is given up, added up by "
+        "The number of check executions in one verification, also in a discarded one, by "
         "check and `purpose`: `candidate`, `again` after a failure, `base`, `comparison`, "
-        "`mutant`, `bisection`. Without a task for a merge or an undo.",
+        "`mutant`, `bisection`. For a merge or an undo, the line has no task.",
         ("runs",),
     ),
     "WARNING": (
-        "Something a person should know; nothing changed. For a bug in yaoki also the end of its "
-        "`traceback`.",
+        "Something that a person should know; nothing changed. For a bug in yaoki, `traceback` is "
+        "the end of the traceback.",
         ("message", "traceback"),
     ),
     "PHASE_FILLED": ("A deferred phase got its tasks.", ("phase", "tasks")),
@@ -197,7 +201,7 @@ NOTE_DESCRIPTIONS: Mapping[str, tuple[str, tuple[str, ...]]] = {
         "A person allowed the next iteration; the fields are those of ITERATION_FINISHED.",
         (),
     ),
-    "RUN_PAUSED": ("Nothing new starts until a person answers `go`.", ("why", "set")),
+    "RUN_PAUSED": ("No task starts until a person answers `go`.", ("why", "set")),
     "RUN_RESUMED": ("A person answered `go`.", ("was", "words", "set", "how")),
     "RUN_REOPENED": ("A finished run continues.", ("set",)),
     "RUN_MERGED": (
@@ -205,7 +209,8 @@ NOTE_DESCRIPTIONS: Mapping[str, tuple[str, tuple[str, ...]]] = {
         ("branch", "commit", "how", "set"),
     ),
     "MERGE_REFUSED": (
-        "`yaoki merge` moved nothing: a check fails on the merge of `head` of the run with `onto`.",
+        "`yaoki merge` moved no branch: a check fails on the merge of `head`, of the run, with "
+        "`onto`.",
         ("branch", "head", "onto", "failure"),
     ),
     "FINAL_SUMMARY": (
@@ -213,7 +218,7 @@ NOTE_DESCRIPTIONS: Mapping[str, tuple[str, tuple[str, ...]]] = {
         ("status", "tasks", "run_branch", "set"),
     ),
     "RUN_ARCHIVED": (
-        "The run was archived; only this line remains in the store.",
+        "The run was archived; only this line of it remains in the store.",
         (
             "run",
             "goal",

@@ -31,12 +31,12 @@ Python. This page is generated from the code by `python -m tests.reference`, and
 BEFORE = """
 New events and fields may be added at any time, so ignore those that you do not know. A field with
 its default value is left out, except in `RETRY_DECISION`, `ESCALATE_DECISION`, `RERUN_HELD` and
-`PROMPT_SENT`, which are always complete. `set` contains the fields of the run that changed with the
-line; only the store uses it.
+`PROMPT_SENT`, which are always complete. `set` contains the fields of the run that change with the
+event; only the store uses it.
 
 ## Events that change a task
 
-Folded in order, these events give the row of a task; `yaoki doctor` compares the two.
+Applying these events in order yields the row of a task; `yaoki doctor` compares the two.
 """
 BETWEEN = """
 ## Events that only inform

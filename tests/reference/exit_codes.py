@@ -16,21 +16,25 @@ from yaoki.faces.text.errors import BAD_USAGE_EXIT, INTERNAL_EXIT
 MEANING: Mapping[int, tuple[str, str]] = {
     0: ("all done; for commands that do not run a plan: success", "nothing"),
     1: (
-        "something is broken: the store, git, yaoki itself (`internal error`), or what `doctor`, "
-        "`verify`, `prune` or `notify test` checked",
+        "the store, git or yaoki itself (`internal error`) failed, or `doctor`, `verify`, `prune` "
+        "or `notify test` found a problem",
         "read the hint; `yaoki doctor`",
     ),
     2: (
         "bad plan, settings, folder or arguments; nothing was started",
         "fix what the message names",
     ),
-    3: ("the run ended without being done: something required was cancelled", "`yaoki status`"),
+    3: ("the run ended without being done: a required task was cancelled", "`yaoki status`"),
     4: ("a person is needed; everything else is proven", "`yaoki answer`, then `yaoki resume`"),
     5: (
         "the run is not finished: active elsewhere, or waiting for a limit or a budget",
         "`yaoki resume` later",
     ),
-    6: ("refused: there is no such thing, or not now; nothing was changed", "what the hint says"),
+    6: (
+        "refused: the named thing does not exist, or the action is not possible now; nothing was "
+        "changed",
+        "follow the hint",
+    ),
     61: ("`yaoki result`, STALE: another worker has the task now", "stop the work"),
     62: ("`yaoki result`, UNKNOWN: there is no such task here", "stop the work"),
     63: ("`yaoki result`, REPLACED: another task replaced it", "stop the work"),
@@ -59,13 +63,13 @@ RUNS = """
 |---|---|
 """
 ERRORS = """
-The code of a `PAUSED` run is 5 if a budget is used up; any other pause waits for a person, and the
-code is 4.
+The code of a `PAUSED` run is 5 if a budget is used up. Any other pause waits for a person: the code
+is 4.
 
 ## The code of an error
 
-Errors go to standard error, with `--json` also to a document with `exit_code`. In Python they are
-exceptions of `yaoki.errors`.
+Errors are printed on standard error. With `--json` they are also printed as a document with
+`exit_code`. In Python they are exceptions of `yaoki.errors`.
 
 | error | code | meaning |
 |---|---|---|
@@ -102,7 +106,7 @@ def _parts() -> Iterator[str]:
     yield from (f"| `{status.value}` | {code} |\n" for status, code in EXIT_CODES.items())
     yield ERRORS
     for error in _errors(YaokiError):
-        words = inspect.cleandoc(error.__doc__ or "").partition("\n")[0]
+        words = inspect.cleandoc(error.__doc__ or "").partition("\n")[0].replace(".  ", ". ")
         yield f"| `{error.__name__}` | {error.exit_code} | {words} |\n"
 
 

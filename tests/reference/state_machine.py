@@ -20,9 +20,9 @@ HEAD = """\
 # The state machine of a task
 
 A task is in one of six states. While it is active, its stage names the next piece of work. Only
-the [events](events.md) below change a task; each is a line of the journal, and folding these lines
-gives the task. This page is generated from the code by `python -m tests.reference`, which tries
-every event on every reachable task, and a test compares it.
+the [events](events.md) below change a task; each is a line of the journal, and applying these lines
+in order yields the task. This page is generated from the code by `python -m tests.reference`, which
+tries every event on every reachable task, and a test compares it.
 
 ## States
 
@@ -36,8 +36,8 @@ transaction.
 STAGES = """
 ## Stages of an active task
 
-The same for the stages. A task begins in `PREPARE`; a later claim continues at the stage where the
-last one ended.
+A column is a stage. A task begins in `PREPARE`; a later claim continues at the stage where the
+last claim ended.
 
 ![Four stages, and the events that lead from one to another](../images/stages.svg)
 """

@@ -93,10 +93,10 @@ class Claimed:
 
 @dataclass(frozen=True, slots=True)
 class AgentSwitched:
-    """Another agent of the chain takes over before one starts: the account of the present one is
-    closed.
+    """Before an agent starts, the next agent of the chain takes over: the account of the current
+    agent is closed.
 
-    `why` says what its service refused.
+    `why`: what the service of that account refused.
     """
 
     NAME: ClassVar[str] = "AGENT_SWITCHED"
@@ -119,10 +119,10 @@ class LeaseExpired:
 
 @dataclass(frozen=True, slots=True)
 class LeaseReleased:
-    """A worker gave its claim back; the stage stays as it is.
+    """A worker released its lease; the stage does not change.
 
-    `due_at`: the task is not claimed before this date, when the missing resource may be free.
-    `proof_discarded`: its checks failed on top of work that did not land, so they run again.
+    `due_at`: the task is not claimed before this time, when the missing resource may be free.
+    `proof_discarded`: the checks failed on top of work that did not land, so they run again.
     """
 
     NAME: ClassVar[str] = "LEASE_RELEASED"
@@ -198,8 +198,8 @@ class AgentFinished:
 class AgentRunLost:
     """The agent was started and its result is unknown.
 
-    `seconds`: from its start to its last sign of life; None if nothing is left that tells.
-    `head` has the files that it left, with the `tree`; empty if it left none.
+    `seconds`: from its start to the last time it was seen running; None if that is unknown.
+    `head` is a commit with the files that it left, and `tree` its tree; empty if it left none.
     """
 
     NAME: ClassVar[str] = "AGENT_RUN_LOST"
@@ -223,7 +223,7 @@ class JointProofFailed:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """The verdict on a commit.  If it passed, exactly `commit` is to land."""
+    """The verdict on a commit.  If it passed, exactly this `commit` may land."""
 
     NAME: ClassVar[str] = "QUALITY_JUDGMENT"
     passed: bool
@@ -260,9 +260,9 @@ class RetryDecided:
     """The attempt failed and another follows at `due_at`.
 
     With another `agent_index` that agent of the chain continues, because of `fail_over`.
-    `account_until`: the account that it leaves is closed until then.  `account_avoided`: tasks with
-    another account in their chain do not wait for this one.  A FRESH `conversation` leaves the
-    present one behind; `draw` chose it, and the agent.
+    `account_until`: the account of the failed agent is closed until then.  `account_avoided`: tasks
+    with another account in their chain do not wait for this one.  A FRESH `conversation` ends the
+    previous one; `draw` chose the conversation and the agent.
     """
 
     NAME: ClassVar[str] = "RETRY_DECISION"
@@ -312,7 +312,7 @@ class EscalationDecided:
 
 @dataclass(frozen=True, slots=True)
 class AwaitingRerun:
-    """The retries are used up; the one re-run waits until nothing else can be claimed."""
+    """The retries are used up; the task gets one more re-run when no other task can be claimed."""
 
     NAME: ClassVar[str] = "RERUN_HELD"
     failure: Failure
@@ -355,7 +355,7 @@ class RecoveryStarted:
 
 @dataclass(frozen=True, slots=True)
 class Replaced:
-    """Another task takes its place; a final check is replaced by the next one."""
+    """Another task replaces this one; a final check is replaced by the next final check."""
 
     NAME: ClassVar[str] = "TASK_REPLACED"
     by: str
@@ -366,7 +366,7 @@ class Replaced:
 class Planned:
     """The result of a plan task.  `specs` become tasks in the same transaction.
 
-    With `pause` the run waits for a person's yes.
+    With `pause` the run waits for the approval of a person.
     """
 
     NAME: ClassVar[str] = "TASKS_PLANNED"
@@ -379,7 +379,7 @@ class Planned:
 
 @dataclass(frozen=True, slots=True)
 class CulpritFound:
-    """A final check failed, and bisection found the landing that broke it; it is reverted."""
+    """A final check failed; bisection found the landing that broke it, which is reverted."""
 
     NAME: ClassVar[str] = "TASK_BLAMED"
     culprit: TaskId
@@ -391,7 +391,7 @@ class CulpritFound:
 
 @dataclass(frozen=True, slots=True)
 class LandingReverted:
-    """Landed work was reverted on its branch; the task waits again."""
+    """The landed work of the task was reverted on its branch; the task waits again."""
 
     NAME: ClassVar[str] = "TASK_UNLANDED"
     head: str
@@ -400,7 +400,7 @@ class LandingReverted:
 
 @dataclass(frozen=True, slots=True)
 class RowRefused:
-    """The row of the task claims more than the journal and git prove, or cannot be read.
+    """The row of the task contradicts the journal or git, or cannot be read.
 
     The row is reset; the question to a person follows in the same transaction.
     """

@@ -30,9 +30,9 @@ class RaceStarted:
 
 @dataclass(frozen=True, slots=True)
 class CandidateReleased:
-    """The candidate may be claimed, not before `due_at`.
+    """The candidate may be claimed, but not before `due_at`.
 
-    `feedback` and `answer_text` are what the racing task learned in earlier attempts.
+    `feedback` is the last failure of the racing task, and `answer_text` a person's answer to it.
     """
 
     NAME: ClassVar[str] = "CANDIDATE_RELEASED"
@@ -51,7 +51,7 @@ class CandidateProven:
 
 @dataclass(frozen=True, slots=True)
 class CandidateFailed:
-    """The candidate failed and is not retried; its race goes on without it."""
+    """The candidate failed and is not retried; its race continues without it."""
 
     NAME: ClassVar[str] = "CANDIDATE_FAILED"
     failure: Failure
@@ -60,7 +60,7 @@ class CandidateFailed:
 
 @dataclass(frozen=True, slots=True)
 class CandidateRetired:
-    """The race of the candidate is over.  `won`: its work continues as that of the racing task."""
+    """The race of the candidate is over.  `won`: its work becomes the work of the racing task."""
 
     NAME: ClassVar[str] = "CANDIDATE_RETIRED"
     why: str
@@ -70,7 +70,7 @@ class CandidateRetired:
 
 @dataclass(frozen=True, slots=True)
 class CandidateSettled:
-    """A candidate of the racing task has ended, and has used this much."""
+    """A candidate of the racing task has ended; `spend` is its usage of agents."""
 
     NAME: ClassVar[str] = "CANDIDATE_SETTLED"
     candidate: TaskId
@@ -85,7 +85,7 @@ class CandidateSettled:
 
 @dataclass(frozen=True, slots=True)
 class JudgeCalled:
-    """The best candidates are equal so far, and `agent` is asked which one is best.
+    """The best candidates are equal so far, so `agent` is asked which one is best.
 
     `works` are in the order of the letters A, B, C.  The same transaction adds the task `judge`.
     """
@@ -100,7 +100,7 @@ class JudgeCalled:
 class JudgeEnded:
     """The judge of a race chose a letter, or chose none because of `failure`.
 
-    `account_until`: its account is closed until then.
+    `account_until`: the account of the judge is closed until then.
     """
 
     NAME: ClassVar[str] = "JUDGE_ENDED"
@@ -111,10 +111,10 @@ class JudgeEnded:
 
 @dataclass(frozen=True, slots=True)
 class JudgeSettled:
-    """The judge of the race has ended, and has used this much.
+    """The judge of the race has ended; `spend` is its usage of agents.
 
-    `candidate` is the one it chose; empty if it decided nothing, and `message` says why.
-    `judge` is empty if it could not be asked.
+    `candidate` is the one that it chose; if it chose none, this is empty and `message` says why.
+    `judge` is empty if the judge could not be asked.
     """
 
     NAME: ClassVar[str] = "JUDGE_SETTLED"
@@ -128,9 +128,9 @@ class JudgeSettled:
 
 @dataclass(frozen=True, slots=True)
 class RaceDecided:
-    """The race has a winner, or only a best failure (`winner` is empty).
+    """The race has a winner, or only a best failed candidate (then `winner` is empty).
 
-    `work` is that of the winner or of the best failure, as the work of the racing task.
+    `work` is the work of the winner or of the best failed candidate; the racing task takes it over.
     """
 
     NAME: ClassVar[str] = "RACE_DECIDED"

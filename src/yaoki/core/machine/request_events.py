@@ -27,9 +27,9 @@ class Answered:
 class WaitEnded:
     """A person ended the wait of a task: it is due now.
 
-    `account` is the closed account that it waited for; its next task tries at once.  A task that
-    was delayed by the same account is due as well, and `retried_task` is the one that the person
-    named; empty for that task itself.
+    `account`: the closed account for which it waited; one task tries this account at once.  The
+    event is written for each task that the account delays; `retried_task` is the task that the
+    person named, and is empty in the event of that task itself.
     """
 
     NAME: ClassVar[str] = "WAIT_ENDED"
@@ -84,9 +84,10 @@ class UndoRequested:
 
 @dataclass(frozen=True, slots=True)
 class UndoDropped:
-    """The landing stays: later work builds on it, or a check of other landed work needs it.
+    """The landing is not reverted: later work is based on it, or a check of other landed work
+    needs it.
 
-    A person who asked for the revert gets the reason; otherwise the next final check asks one.
+    A person who asked for the revert gets the reason; otherwise the next final check asks a person.
     """
 
     NAME: ClassVar[str] = "UNDO_DROPPED"
@@ -110,9 +111,9 @@ class UndoCompleted:
 class ChecksRevised:
     """A person took over the checks and the set-up of the changed plan.
 
-    What was proven before this event was proven with the checks before it.  `ended_waivers` are the
-    checks that a person had waived for work that has not landed, and that are others now.
-    `proof_is_void`: the task is a candidate that was proven before, and is verified again.
+    Work that was proven before this event was proven with the earlier checks.  `ended_waivers`: the
+    changed checks that a person had waived for work that has not landed.
+    `proof_is_void`: the task is a candidate that was proven before and is now verified again.
     """
 
     NAME: ClassVar[str] = "CHECKS_REVISED"

@@ -12,10 +12,11 @@ from yaoki.core.model.spec import TaskSpec
 class QueueChoice:
     """Does a task enter the merge queue with its first proof?
 
-    `ahead` counts the queued tasks whose proofs are still running, `land_chance` is the chance that
-    all of them land.  `own_chance` is that of the task itself, from the `passed` and `failed` first
-    proofs that this worker saw in the run (of second and later attempts, for such an attempt).
-    `queue_cost` and `look_cost` are the expected executions of the checks in vain.
+    `ahead` is the number of queued tasks whose proofs are still running, `land_chance` the chance
+    that all of them land.  `own_chance` is the chance that this task passes.  It is computed from
+    `passed` and `failed`, the first proofs that this worker saw in the run; for a second or later
+    attempt, only those of such attempts count.  `queue_cost` and `look_cost` are the expected
+    numbers of wasted executions of the checks: in the queue, and with a proof outside of it.
     """
 
     enters: bool

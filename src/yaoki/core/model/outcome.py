@@ -51,7 +51,7 @@ MARKED_FILES_PARAM = "markedFiles"
 class FindingItem:
     """A detail of a failing check: a test, a file, a line.
 
-    `unlisted_count` is above zero in the last item of a cut list: that many are not listed.
+    `unlisted_count`: in the last item of a shortened list, the number of items that are left out.
     """
 
     name: str
@@ -189,16 +189,16 @@ class Usage:
 class AgentExit:
     """The end of an agent process.
 
-    `stderr_tail` is the end of its stderr, `output_tail` that of its stdout, to which it wrote
-    `report_bytes`.  `question` is what it asked.  `reports_failure`: its own result file or last
-    event says that it failed, `failure_claim` in which words.  `unreadable`: why its result file
-    could not be read, which is no report of success.  `contradiction`: it says that the task and
-    its checks contradict each other.  `limit_is_unsure`: its stdout names the limit, where its
-    model may have written it; so it explains only an attempt that changed nothing.
-    `start_fault`: this machine could not start it; `start_denied`: it may not be executed here.
-    `cost` (US dollars), `tokens` and `turns` are its own figures; None means unknown, never zero.
-    `model_responded`: its model said or did anything; None if its output does not show it.
-    `service_message`: what its service said about `limit`; `remedy`: what a person can do about it.
+    `stderr_tail` is the end of its stderr, `output_tail` the end of its stdout, `report_bytes` the
+    size of its stdout.  `question`: the question that it asked.  `reports_failure`: its result file
+    or last event says that it failed, and `failure_claim` is the text.  `unreadable`: why its
+    result file could not be read, which counts as a failure.  `contradiction`: its description of a
+    contradiction between the task and its checks.  `limit_is_unsure`: only its stdout names the
+    limit, and its model may have written that; so the limit explains only an attempt that changed
+    nothing.  `start_fault`: this machine could not start it; `start_denied`: the program is not
+    executable.  `cost` (US dollars), `tokens` and `turns` are its own figures; None means unknown,
+    never zero.  `model_responded`: its model said or did anything; None if the output does not show
+    it.  `service_message`: what its service said about `limit`; `remedy`: what a person can do.
     """
 
     code: int | None = None
@@ -246,8 +246,8 @@ class AgentExit:
 class AccountClosure:
     """How long the service of an account has not answered.
 
-    `since` is the first such attempt, `probes` counts them, and `promised` is the part of the time
-    since then that the service itself asked to wait.
+    `since` is the time of the first attempt without an answer, `probes` the number of such
+    attempts, and `promised` the part of the time since then for which the service asked to wait.
     """
 
     since: datetime
@@ -282,7 +282,7 @@ class ClosedAccount:
 
 @dataclass(frozen=True, slots=True)
 class FailedCheck:
-    """One of several checks that failed in the same attempt, as the agent is told of it."""
+    """One of several checks that failed in the same attempt, as the next prompt describes it."""
 
     check: str
     message: str
@@ -296,14 +296,14 @@ class FailedCheck:
 class Failure:
     """The reason why an attempt did not land.
 
-    If several checks failed, `failed_checks` has each of them; the other fields describe all.
+    If several checks failed, `failed_checks` lists them; the other fields describe all together.
     `account`: the account at its limit, if it is not that of the task's own agent.  `source`: the
     part of our infrastructure that failed.  `replan`: a planner is asked first, if the run has one.
     `account_problem` and `closure` concern the account of the task's own agent; `unanswered`: the
-    model never answered in this attempt.  `remedy`: what a person can do about it.
-    `agent_end`: how the agent ended and what it reported, beside the failed checks.
-    `agent_problem`: another agent may succeed where this one cannot work at all.
-    `stopped_on_request`: the worker was asked to stop, and ended the agent in good order.
+    model never answered in this attempt.  `remedy`: what a person can do about the failure.
+    `agent_end`: how the agent ended and what it reported, besides the failed checks.
+    `agent_problem`: why this agent cannot work at all, so that another agent may succeed.
+    `stopped_on_request`: the worker was asked to stop, and ended the agent in an orderly way.
     """
 
     kind: FailureKind

@@ -80,8 +80,8 @@ class RaceRules:
 class CandidateScore:
     """The values of a candidate that are compared; None where a value is unknown.
 
-    `failed_checks` are required ones, of a candidate that was verified and failed.
-    `hidden_failures` are failed optional hidden checks.
+    `failed_checks`: the number of required checks that failed when the candidate was verified.
+    `hidden_failures`: the number of failed optional hidden checks.
     """
 
     failed_checks: int | None = None
@@ -110,7 +110,7 @@ class JudgingBrief:
 
 @dataclass(frozen=True, slots=True)
 class RaceJudgment:
-    """The letter that the judge of a race chose, and why; both are empty without an answer."""
+    """The letter that the judge of a race chose, and why; both are empty if it gave no answer."""
 
     choice: str = ""
     reason: str = ""

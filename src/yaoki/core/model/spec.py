@@ -91,10 +91,11 @@ class RetryPolicy:
 
 @dataclass(frozen=True, slots=True)
 class HiddenFiles:
-    """The files of a hidden check: no agent sees them; they are in the proof room while it runs.
+    """The files of a hidden check.  No agent sees them; the proof room contains them only while
+    the check runs.
 
     `folder` is where they were when the plan was submitted, `digest` identifies their content; both
-    are empty for a check that is hidden without files of its own.
+    are empty for a hidden check that has no files.
     """
 
     folder: str = ""
@@ -104,13 +105,13 @@ class HiddenFiles:
 
 @dataclass(frozen=True, slots=True)
 class CheckSpec:
-    """The definition of a check.  Its `type` decides which of the other fields count.
+    """The definition of a check.  Its `type` decides which of the other fields are used.
 
     A command has `argv` or `shell`; `file` maps exists/absent/contains/matches; `agent` judges by
     the criteria in `ask`; `entry` names a function of an installed package, called with `options`.
-    `extract` maps the params of a failure to their extractors.  `definition` are globs of files
-    that define the check, besides those that its command refers to.  Of a check with `hidden`
-    files, agents see neither the command nor the output.
+    `extract` maps the params of a failure to their extractors.  `definition`: globs of files
+    that define the check, besides those that its command refers to.  If `hidden` is set, agents see
+    neither the command nor the output of the check.
     """
 
     name: str
@@ -172,7 +173,7 @@ class AgentSpec:
     """The command and options of one agent; `options` belong to the preset.
 
     `env_from` gives it variables of the worker under other names.  An agent with several
-    `accounts` is in a chain once for each of them, see `list_by_account`.
+    `accounts` appears in a chain once for each account, see `list_by_account`.
     """
 
     name: str

@@ -74,9 +74,9 @@ class Counts:
 
 @dataclass(frozen=True)
 class Spend:
-    """The usage of agents in all runs that were started, finished or not.
+    """The usage of agents in all agent runs that were started, finished or not.
 
-    `unknown` counts the runs without a reported cost or token count, unfinished ones included.
+    `unknown` counts the agent runs without a reported cost or token count, also unfinished ones.
     """
 
     money: float = 0.0
@@ -190,7 +190,7 @@ class Work:
 class Question:
     """A question to a person, and the answers it accepts.
 
-    `note`: what changed after it was asked; screens show it above the text.
+    `note`: what has changed since it was asked; screens show this above the text.
     """
 
     text: str

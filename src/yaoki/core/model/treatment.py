@@ -35,9 +35,10 @@ class LearningMode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Treatment:
-    """The means that an attempt uses against the failure that its prompt is about.
+    """The agent, prompt and conversation with which an attempt addresses a failure.
 
-    `pattern` is the kind of a failure without a pattern.  An empty `prompt` is the built-in text.
+    `pattern`: the pattern of the failure, or its kind if it has none.  An empty `prompt` is the
+    built-in text.
     """
 
     pattern: str
@@ -86,7 +87,7 @@ class DrawnArm:
 class ArmDraw:
     """A draw of Thompson sampling: the arm with the largest sample was chosen.
 
-    `seed` and the counts of the arms give the same samples again.
+    The samples can be computed again from `seed` and the counts of the arms.
     """
 
     pattern: str
