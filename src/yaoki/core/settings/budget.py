@@ -45,17 +45,21 @@ class SpendLeft:
 class BudgetSettings:
     """Limits of a run or a day: a warning is sent at 80 %, and the run pauses at 100 %."""
 
-    task_money: float = setting(0.0, "US dollars one task may cost", high=MONEY_MAX)
-    task_tokens: int = setting(0, "tokens one task may use", high=TOKENS_MAX)
-    task_seconds: float = setting(0.0, "seconds agents may work on one task", high=SECONDS_MAX)
-    run_money: float = setting(0.0, "US dollars one run may cost", high=MONEY_MAX)
-    run_tokens: int = setting(0, "tokens one run may use", high=TOKENS_MAX)
-    run_seconds: float = setting(0.0, "seconds agents may work in one run", high=SECONDS_MAX)
-    run_attempts: int = setting(0, "agent runs of one run")
-    run_wall_s: float = setting(0.0, "seconds from the start of a run", high=SECONDS_MAX)
-    day_money: float = setting(0.0, "US dollars all runs may cost in a day (UTC)", high=MONEY_MAX)
-    day_tokens: int = setting(0, "tokens all runs may use in a day (UTC)", high=TOKENS_MAX)
-    day_seconds: float = setting(0.0, "seconds agents may work in a day (UTC)", high=SECONDS_MAX)
+    task_money: float = setting(0.0, "US dollars that one task may cost", high=MONEY_MAX)
+    task_tokens: int = setting(0, "tokens that one task may use", high=TOKENS_MAX)
+    task_seconds: float = setting(0.0, "seconds that agents may work on one task", high=SECONDS_MAX)
+    run_money: float = setting(0.0, "US dollars that one run may cost", high=MONEY_MAX)
+    run_tokens: int = setting(0, "tokens that one run may use", high=TOKENS_MAX)
+    run_seconds: float = setting(0.0, "seconds that agents may work in one run", high=SECONDS_MAX)
+    run_attempts: int = setting(0, "agent runs in one run")
+    run_wall_s: float = setting(0.0, "seconds since the start of a run", high=SECONDS_MAX)
+    day_money: float = setting(
+        0.0, "US dollars that all runs may cost in a day (UTC)", high=MONEY_MAX
+    )
+    day_tokens: int = setting(0, "tokens that all runs may use in a day (UTC)", high=TOKENS_MAX)
+    day_seconds: float = setting(
+        0.0, "seconds that agents may work in a day (UTC)", high=SECONDS_MAX
+    )
     day_attempts: int = setting(0, "agent runs in a day (UTC)")
 
     @property

@@ -70,13 +70,13 @@ class RetrySettings:
     """
 
     default_max_retries: int = setting(
-        3, "retries for kinds of failure without a number of their own", high=RETRIES_MAX
+        3, "retries for kinds of failure without their own number", high=RETRIES_MAX
     )
     default_backoff: Backoff = field(default_factory=Backoff)
     retryable_failures: tuple[FailureKind, ...] = RETRYABLE_KINDS
     cause_specific: Mapping[FailureKind, KindRetrySettings] = field(default_factory=dict)
     rerun_from_branch: bool = setting(
-        True, "one re-run from the run branch before a person is asked, once others have landed"
+        True, "before a person is asked, one re-run on the run branch once other tasks have landed"
     )
     max_total_attempts: int = setting(
         12, "failed attempts of one task, all kinds together", low=1, high=1_000
@@ -86,15 +86,15 @@ class RetrySettings:
     )
     account_wait_max_s: float = setting(
         43_200.0,
-        "how long to wait for a service that does not answer and names no time",
+        "how long to wait for a service that does not answer and announces no time",
         high=SECONDS_MAX,
     )
     account_probe_max_s: float = setting(
-        600.0, "longest time between two tries of such a service", low=0.01, high=SECONDS_MAX
+        600.0, "longest time between two requests to such a service", low=0.01, high=SECONDS_MAX
     )
     fail_over_after_s: float = setting(
         300.0,
-        "longest wait for an account while the chain has an agent with another one",
+        "longest wait for an account if the chain has an agent with another account",
         high=SECONDS_MAX,
     )
     conversation: ConversationMode = setting(

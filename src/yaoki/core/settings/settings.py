@@ -53,8 +53,12 @@ class RecoverySettings:
     """Data that is saved so that a failure can be undone."""
 
     enable_snapshots: bool = setting(True, "keep a snapshot of the worktree before each attempt")
-    snapshot_retention_hours: float = setting(24.0, "hours a snapshot is kept", high=87_600)
-    partial_commit_enabled: bool = setting(False, "land the good part of a group whose rest failed")
+    snapshot_retention_hours: float = setting(
+        24.0, "hours for which a snapshot is kept", high=87_600
+    )
+    partial_commit_enabled: bool = setting(
+        False, "land the successful part of a group if the other part failed"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,14 +87,18 @@ class NotificationSettings:
     webhook_secret_env: str = setting(
         "YAOKI_WEBHOOK_SECRET", "variable with the secret of the signature"
     )
-    webhook_http: bool = setting(False, "allow http to other machines than this one")
+    webhook_http: bool = setting(False, "allow http to other machines")
     apprise: tuple[str, ...] = setting(
         (), "addresses of services, for yaoki[apprise]", high=100, secret=True
     )
-    apprise_env: str = setting("", "variable with more of them, separated by spaces")
-    timeout_s: float = setting(10.0, "longest time one channel may take", low=0.001, high=300)
+    apprise_env: str = setting("", "variable with further addresses, separated by spaces")
+    timeout_s: float = setting(10.0, "timeout of one channel", low=0.001, high=300)
     events: tuple[NoticeKind, ...] = setting(
-        tuple(NoticeKind), "the events to notify of", low=1, high=100, words=NoticeKind
+        tuple(NoticeKind),
+        "the events for which notices are sent",
+        low=1,
+        high=100,
+        words=NoticeKind,
     )
 
     @property
@@ -112,12 +120,13 @@ class LimitSettings:
     parallel: int = setting(2, "tasks at the same time", low=1, high=1_000)
     quiet_hours: str = setting("", "local time in which no agent is started, such as 09:00-18:00")
     heartbeat_s: float = seconds_setting(10.0, "how often a worker renews its leases")
-    lease_s: float = seconds_setting(60.0, "how long a lease lasts without renewal")
+    lease_s: float = seconds_setting(60.0, "time after which a lease expires without renewal")
     hang_warning_s: float = seconds_setting(
         300.0, "an agent without activity for this long is shown with a warning"
     )
     hang_s: float = seconds_setting(
-        600.0, "an agent without CPU, output and changed files for this long is hung"
+        600.0,
+        "an agent that uses no CPU, prints nothing and changes no file for this time counts as hung",
     )
     deadline_s: float = seconds_setting(
         3_600.0, "longest time of one agent run; a task's default timeout"
@@ -126,13 +135,15 @@ class LimitSettings:
         1_800.0, "how long an inactive agent keeps its task after its lease expired"
     )
     agent_wait_s: float = seconds_setting(
-        120.0, "longest wait that an agent may make by itself; beyond it yaoki waits in its place"
+        120.0,
+        "longest time that an agent may wait for its service; for a longer wait it is ended, and "
+        "yaoki retries later",
     )
     delivery_max: int = setting(
-        5, "claims of one task whose worker died, before it is a dead letter", low=1
+        5, "claims of one task by workers that died, before the task is a dead letter", low=1
     )
-    pending_runs: int = setting(20, "unfinished runs", low=1)
-    pending_tasks: int = setting(10_000, "tasks of one run", low=1)
+    pending_runs: int = setting(20, "maximum number of unfinished runs", low=1)
+    pending_tasks: int = setting(10_000, "maximum number of tasks of one run", low=1)
     saved_bytes: int = setting(
         64 << 20,
         "bytes of ignored files that are saved when a worktree is removed",
@@ -148,9 +159,15 @@ class LimitSettings:
     change_files: int = setting(100_000, "files that a task adds", low=1, high=10_000_000)
     path_depth: int = setting(200, "folders above a file that a task adds", low=1, high=400)
     task_text_bytes: int = setting(65_536, "bytes of a task's goal", low=1, high=1 << 20)
-    output_bytes: int = setting(1 << 30, "bytes one agent run may write", low=1, high=BYTES_MAX)
-    disk_free_bytes: int = setting(1 << 28, "no new work below this much free disk", high=BYTES_MAX)
-    memory_free_bytes: int = setting(1 << 27, "no new work below this much memory", high=BYTES_MAX)
+    output_bytes: int = setting(
+        1 << 30, "bytes that one agent run may write", low=1, high=BYTES_MAX
+    )
+    disk_free_bytes: int = setting(
+        1 << 28, "no task starts with less free disk space than this", high=BYTES_MAX
+    )
+    memory_free_bytes: int = setting(
+        1 << 27, "no task starts with less free memory than this", high=BYTES_MAX
+    )
     prompt_bytes: int = setting(
         120_000,
         "bytes of a prompt; the system allows 131072 for an argument",
@@ -158,12 +175,16 @@ class LimitSettings:
         high=1 << 24,
     )
     adopt: AdoptionMode = setting(
-        AdoptionMode.ADOPT, "what to do with an agent that outlived its worker", words=AdoptionMode
+        AdoptionMode.ADOPT,
+        "what to do with an agent whose worker died: `adopt` waits for it, `kill` ends it",
+        words=AdoptionMode,
     )
     landings_max: int = setting(
-        10, "verifications of one attempt while the run branch moves", low=1
+        10, "maximum number of verifications of one attempt while the run branch moves", low=1
     )
-    ageing_s: float = seconds_setting(600.0, "waiting this long raises a task's priority by one")
+    ageing_s: float = seconds_setting(
+        600.0, "after each wait of this length, the priority of a task is increased by one"
+    )
 
 
 # Each must be below the next; the last pair may be equal.  One that is not set is lowered to this
@@ -189,7 +210,7 @@ class StoreSettings:
         "a file, or postgresql://user@host/database; empty means .yaoki/state.db in the repository",
         secret=True,
     )
-    backups: int = setting(5, "backups kept", high=1_000)
+    backups: int = setting(5, "number of backups that are kept", high=1_000)
 
     @property
     def is_on_server(self) -> bool:
@@ -214,7 +235,7 @@ class WorkspaceSettings:
     root: str = setting("", "folder of the worktrees; empty means a place beside the repository")
     remote: str = setting(
         "",
-        "git remote that all machines share: a name, URL or path; empty means this machine alone",
+        "git remote that all machines share: a name, URL or path; empty means only this machine",
         secret=True,
     )
     ahead_from_files: int = setting(
@@ -228,7 +249,7 @@ class WorkspaceSettings:
 class WorkerSettings:
     """The capabilities that the workers of this machine declare."""
 
-    tags: tuple[str, ...] = setting((), "what this machine has that tasks may need", high=100)
+    tags: tuple[str, ...] = setting((), "tags of this machine that tasks may need", high=100)
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,10 +257,10 @@ class ResourceSettings:
     """Resources that each worktree gets for itself, as variables."""
 
     ports: str = setting(
-        "20000-29999", "ports from which worktrees get a range; empty: they get none"
+        "20000-29999", "ports from which worktrees get a range; empty: worktrees get no ports"
     )
-    port_count: int = setting(10, "ports of one worktree", low=1, high=1_000)
-    database_prefix: str = setting("yaoki_", "beginning of the name for a worktree's databases")
+    port_count: int = setting(10, "number of ports of one worktree", low=1, high=1_000)
+    database_prefix: str = setting("yaoki_", "prefix of the names of a worktree's databases")
 
     @property
     def port_ranges(self) -> PortRanges | None:
@@ -258,7 +279,7 @@ class SandboxSettings:
     )
     network: bool = setting(True, "whether they can reach the network")
     writable: tuple[str, ...] = setting(
-        (), "folders that they may write to besides their own", high=100
+        (), "folders to which they may write besides their own", high=100
     )
     hidden: tuple[str, ...] = setting(
         (), "further files and folders that are hidden from them", high=100
@@ -276,7 +297,8 @@ class SetupSettings:
         (), "globs of files that the commands read, besides manifests and lock files", high=1_000
     )
     copy: bool = setting(
-        True, "copy what package managers installed for the same lock file; false: install it again"
+        True,
+        "copy packages that are already installed for the same lock file; false: install them again",
     )
     # Lists of words; `formats.config.setup` reads them.
     commands: tuple[tuple[str, ...], ...] = ()
@@ -287,7 +309,7 @@ class McpSettings:
     """The MCP server for agents; see docs/guides/mcp.md."""
 
     offer: bool = setting(
-        True, "whether known agents are given yaoki's MCP server, so that they can ask a person"
+        True, "whether known agents get yaoki's MCP server, so that they can ask a person"
     )
 
 
