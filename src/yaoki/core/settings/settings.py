@@ -126,7 +126,7 @@ class LimitSettings:
     )
     hang_s: float = seconds_setting(
         600.0,
-        "an agent that uses no CPU, prints nothing and changes no file for this time counts as hung",
+        "an agent that uses no CPU, prints nothing and changes no file for this time is hung",
     )
     deadline_s: float = seconds_setting(
         3_600.0, "longest time of one agent run; a task's default timeout"
@@ -298,7 +298,7 @@ class SetupSettings:
     )
     copy: bool = setting(
         True,
-        "copy packages that are already installed for the same lock file; false: install them again",
+        "copy packages that were installed for the same lock file; false: install them again",
     )
     # Lists of words; `formats.config.setup` reads them.
     commands: tuple[tuple[str, ...], ...] = ()
