@@ -12,15 +12,16 @@ HEAD = """\
 # Attacks that are tried
 
 This page is generated from the catalogue of the tests by `python -m tests.reference`, and a test compares it. An agent carries out
-each attack, with and without the sandbox. The result is read from git, files and processes: the check runs in a fresh clone of the
-run branch, and files outside and the process table are compared. How attacks are stopped: [walls](walls.md).
+each attack, with and without the sandbox. The outcome is determined from git, files and processes: the check runs in a fresh clone of
+the run branch, and the files outside of the worktree and the process table are compared with their state before the attack.
+[Walls](walls.md) describes how attacks are stopped.
 
 **With the sandbox all {count} attacks are stopped.** The tables below are about runs without it.
 """
 BY = {
-    "question": "nothing lands; a question",
+    "question": "nothing lands, and a person is asked",
     "report": "the report names it",
-    "run": "the run stops with a question",
+    "run": "the run pauses, and a person is asked",
 }
 
 
@@ -32,7 +33,7 @@ def _lines() -> Iterator[str]:
     attacks = [attack for held in CATALOGUES.values() for attack in held.attacks]
     yield HEAD.format(count=len(attacks))
     yield "## What cannot be stopped without the sandbox, and what is detected instead\n"
-    yield "| the agent | detected by | |"
+    yield "| the agent | detection | reason |"
     yield "|---|---|---|"
     for attack in attacks:
         match attack.off:
@@ -49,9 +50,9 @@ def _lines() -> Iterator[str]:
         yield "| attack | the agent | without the sandbox |"
         yield "|---|---|---|"
         yield from (f"| `{a.name}` | {a.tries} | {_word(a)} |" for a in held.attacks)
-    yield "\n## What a stranger's repository, settings or plan bring\n"
-    yield f"{len(REPOSITORY_ATTACKS)} are read, and some run: none of them starts a program, leaves the repository, or controls the terminal.\n"
-    yield "| attack | it brings |"
+    yield "\n## Foreign repositories, settings and plans\n"
+    yield f"yaoki reads all {len(REPOSITORY_ATTACKS)}, and runs some: none of them starts a program, leaves the repository, or controls the terminal.\n"
+    yield "| attack | content |"
     yield "|---|---|"
     yield from (f"| `{brought.name}` | {brought.tries} |" for brought in REPOSITORY_ATTACKS)
 

@@ -148,7 +148,7 @@ ATTACKS = (
     ),
     Attack(
         "file-modules",
-        "brings a .gitmodules that starts programs",
+        "adds a .gitmodules file that starts programs",
         "printf '[submodule \"x\"]\\n\\tpath = x\\n\\turl = ext::touch %s\\n\\tupdate = !touch %s\\n' "
         "$MARK $MARK > .gitmodules; git update-index --add --cacheinfo 160000,"
         "$(git rev-parse HEAD),x; mkdir x",
@@ -158,7 +158,7 @@ ATTACKS = (
     ),
     Attack(
         "file-modules-name",
-        "brings a submodule whose name and path lead out of the tree",
+        "adds a submodule whose name and path lead out of the tree",
         "printf '[submodule \"../../hooks\"]\\n\\tpath = ../x\\n\\turl = -u./evil\\n' > .gitmodules",
         off=STOPPED,
         lands=None,

@@ -52,13 +52,13 @@ NO_WALL = "a process may do this to any process of the same user; only the sandb
 ATTACKS = (
     Attack(
         "process-double-fork",
-        "leaves a process twice forked, with a session and no variables",
+        "leaves a process that forked twice, with its own session and no variables",
         "(setsid env -i \"$PY\" -c 'import time; time.sleep(60)' >/dev/null 2>&1 &) ; sleep 0.2",
         off=STOPPED,
     ),
     Attack(
         "process-ignores",
-        "leaves a process that ignores every signal it can and forks on",
+        "leaves a process that ignores every signal it can and keeps forking",
         '"$PY" -c \'import os, signal, time\n'
         "for s in (1, 2, 3, 13, 15, 18, 20): signal.signal(s, signal.SIG_IGN)\n"
         "for _ in range(20):\n"

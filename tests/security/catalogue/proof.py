@@ -98,7 +98,7 @@ ATTACKS = (
     ),
     cheat(
         "proof-mends-itself",
-        "corrects itself from the code under test",
+        "rewrites its own wrong code from the code under test",
         "printf 'import pathlib\\np = pathlib.Path(__file__)\\np.write_text(p.read_text().replace("
         '"4" + "1", "4" + "2"))\\ndef value():\\n    return 41\\n\' > apps/${NAME//-/_}.py',
     ),

@@ -87,7 +87,7 @@ REPOSITORY_ATTACKS = (
     ),
     RepositoryAttack(
         "archive-hooks-run",
-        "an archive with every hook there is, and a run",
+        "an archive with every git hook, and a run",
         "cd $REPO/.git/hooks; for h in applypatch-msg pre-applypatch post-applypatch pre-commit "
         "pre-merge-commit prepare-commit-msg commit-msg post-commit pre-rebase post-checkout "
         "post-merge pre-push post-rewrite reference-transaction post-index-change pre-auto-gc "
@@ -123,7 +123,7 @@ REPOSITORY_ATTACKS = (
     ),
     RepositoryAttack(
         "archive-bent",
-        "a .git without HEAD, with garbage for an index",
+        "a .git without HEAD, with garbage as its index",
         "rm $REPO/.git/HEAD; head -c 999 /dev/urandom > $REPO/.git/index",
         LOOKS,
         frozenset({0, 1, 2, 3, 4, 6}),
@@ -151,7 +151,7 @@ REPOSITORY_ATTACKS = (
     ),
     RepositoryAttack(
         "clone-settings-endless",
-        "settings that never end",
+        "an endless settings file",
         "rm $REPO/yaoki.toml; ln -s /dev/zero $REPO/yaoki.toml",
         ("status", RUN[0]),
     ),
@@ -223,7 +223,7 @@ REPOSITORY_ATTACKS = (
     ),
     RepositoryAttack(
         "plan-endless",
-        "a plan that is a folder, or never ends",
+        "a plan that is a folder or an endless file",
         "mkdir $FOLDER/folder; ln -s /dev/zero $FOLDER/endless",
         ("validate $FOLDER/folder", "validate $FOLDER/endless"),
         frozenset({2}),
