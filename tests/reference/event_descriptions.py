@@ -16,11 +16,12 @@ CLASSES: Mapping[str, str] = {
         "failure, so the task is verified again, alone; no attempt is counted."
     ),
     "LAND_REFUSED": (
-        "The verified commit cannot land, so the work is verified again. `cause` says why: the "
-        "branch `moved`, the `predecessor` in the merge queue did not land, the task `waited` "
-        "beside the queue and now enters it behind tasks that have not landed yet, a `companion` "
-        "that was verified with it was withdrawn, the `answer` of a plan task names a task "
-        "that no longer exists, or `unknown`. Only older journals have `why`, for a companion."
+        "The verified commit cannot land, so the work is verified again. `cause`: `moved` (the "
+        "branch has moved), `predecessor` (a predecessor in the merge queue did not land), "
+        "`waited` (the task waited beside the queue and now enters it behind tasks that have not "
+        "landed yet), `companion` (a task that was verified with it was withdrawn), `answer` (the "
+        "answer of a plan task names a task that no longer exists), or `unknown`. Only older "
+        "journals have `why`, for a companion."
     ),
     "TASK_LANDED": "The branch is at the verified commit; the task is done.",
     "RETRY_DECISION": "The attempt failed and the task is retried at `due_at`.",
