@@ -210,8 +210,8 @@ NOTE_DESCRIPTIONS: Mapping[str, tuple[str, tuple[str, ...]]] = {
         ("branch", "commit", "how", "set"),
     ),
     "MERGE_REFUSED": (
-        "`yaoki merge` moved no branch: a check fails on the merge of `head`, of the run, with "
-        "`onto`.",
+        "`yaoki merge` moved no branch: a check fails on the merge of the run's head (`head`) "
+        "with `onto`.",
         ("branch", "head", "onto", "failure"),
     ),
     "FINAL_SUMMARY": (

@@ -173,7 +173,7 @@ class AgentSpec:
     """The command and options of one agent; `options` belong to the preset.
 
     `env_from` gives it variables of the worker under other names.  An agent with several
-    `accounts` appears in a chain once for each account, see `list_by_account`.
+    `accounts` appears in a chain once for each account.
     """
 
     name: str
