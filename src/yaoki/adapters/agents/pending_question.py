@@ -26,6 +26,11 @@ _PERMISSION = lazy_compile(
     re.IGNORECASE,
 )
 
+# The offer of a program that crashed: an answer does not help the task.
+_CRASH_REPORT = lazy_compile(
+    r"\b(?:reporting this (?:bug|issue|error|crash)|open (?:a )?github issue)\b", re.I
+)
+
 
 def find_question(text: str, *, input_only: bool) -> str:
     """The paragraph that ends with a question to a person; empty if the last line is no question.
@@ -44,4 +49,5 @@ def find_question(text: str, *, input_only: bool) -> str:
         if not line:
             break
         paragraph.insert(0, line)
-    return "\n".join(paragraph)[-QUESTION_CHARS_MAX:]
+    question = "\n".join(paragraph)
+    return "" if _CRASH_REPORT.search(question) else question[-QUESTION_CHARS_MAX:]

@@ -144,7 +144,7 @@ def read_aider(output: AgentOutput) -> OutputSummary:
                 "",
                 find_wait(line, output.now) if limit == AgentLimit.RATE else None,
             )
-    return OutputSummary()
+    return read_lines(output)
 
 
 def _classify_litellm_error(name: str, words: str) -> AgentLimit:
