@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.scripted_model.turns import Step, Turn, say, shell, write
-from tests.tools.agents.install import pinned_version
+from tests.tools.agents.install import FIRST_HOME, pinned_version
 
 HOME = Path(__file__).parents[2] / ".venv" / "agents"
 # Node.js keeps here what it compiled: a start costs these programs half as much.
@@ -64,6 +65,9 @@ class Program:
     def agent(self, url: str, home: Path) -> dict[str, Any]:
         """The agent as a plan names it; prepares its home."""
         address = f"{url}{self.path}"
+        first = HOME / self.package / FIRST_HOME
+        if first.exists() and not any(home.iterdir()):
+            shutil.copytree(first, home, dirs_exist_ok=True)
         for name, content in self.files.items():
             file = home / name
             file.parent.mkdir(parents=True, exist_ok=True)
@@ -239,7 +243,13 @@ PROGRAMS: Mapping[str, Program] = {
             "mini-swe-agent/bin/mini",
             env={"MSWEA_MODEL_RETRY_STOP_AFTER_ATTEMPT": "1"},
         ),
-        Program("aider", "aider/bin/aider", env={"AIDER_EDIT_FORMAT": "whole"}),
+        # Without a name it writes one into the repository, in which others start at the same time.
+        Program(
+            "aider",
+            "aider/bin/aider",
+            env={"AIDER_EDIT_FORMAT": "whole"},
+            files={".gitconfig": "[user]\n\tname = t\n\temail = t@localhost\n"},
+        ),
         Program(
             "qwen",
             "qwen/node_modules/.bin/qwen",
