@@ -395,11 +395,11 @@ def test_a_wait_says_why_and_counts_down(project: Project) -> None:
     with run_on_terminal(
         project.repo, {**project.env, **UTF8}, "run", project.plan(plan)
     ) as terminal:
-        terminal.wait_for_text("next try in ", "(its service asked to wait)")
+        terminal.wait_for_text("waits for its account actor: its limit is reached")
         seen: set[str] = set()
 
         def counts_down(text: str) -> bool:
-            seen.update(re.findall(r"next try in (\d+ (?:s|min))", text))
+            seen.update(re.findall(r"one task tries in (\d+ (?:s|min))", text))
             return len(seen) >= 2
 
         terminal.until(counts_down, "another number")
