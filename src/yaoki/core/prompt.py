@@ -41,25 +41,25 @@ ASK_RULES: Mapping[str, str] = {
     "en": "You work alone in your own git worktree. If only a person can decide something, do not "
     "guess: call the tool `ask` of the MCP server `yaoki`; your attempt ends, and the next one "
     "gets the answer.",
-    "ja": "あなたは専用の git worktree で一人で作業します。"
+    "ja": "あなたは専用の作業ツリー (git worktree) で、単独で作業します。"
     "人にしか決められないことは推測せず、MCP サーバー `yaoki` のツール `ask` で質問してください。"
-    "この試行は終わり、次の試行が回答を受け取ります。",
+    "質問するとこの試行は終わり、次の試行に回答が渡されます。",
 }
 # For a task with the red-first criterion.
 RED_RULES: Mapping[str, str] = {
     "en": "Write a test first that fails because of the fault, then fix it. Your tests are run on "
     "the code without your fix as well: one must fail there by an assertion, not because "
     "something cannot be imported.",
-    "ja": "まず不具合のために失敗するテストを書き、それから修正してください。"
-    "テストは修正前のコードでも実行されます。そこでは、インポートの失敗ではなく、"
-    "アサーションによって少なくとも 1 つが失敗する必要があります。",
+    "ja": "まず不具合によって失敗するテストを書き、それから不具合を修正してください。"
+    "テストは修正前のコードでも実行されます。そのとき少なくとも 1 つのテストが、"
+    "インポートの失敗ではなく、アサーションによって失敗する必要があります。",
 }
 # For a task whose mutants must be killed.
 MUTANT_RULES: Mapping[str, str] = {
     "en": "Test what you change: small faults are put into your changed lines, one at a time, and "
     "your tests must fail for nearly all of them.",
-    "ja": "変更した行をテストしてください。変更した行に小さな誤りが 1 つずつ入れられ、"
-    "そのほとんどでテストが失敗する必要があります。",
+    "ja": "変更した部分をテストしてください。変更した行に小さな誤りが 1 つずつ入れられます。"
+    "そのほとんどすべてについて、テストが失敗する必要があります。",
 }
 SEVERAL_CHECKS: Mapping[str, str] = {
     "en": "{count} checks failed, and all of them must pass: {names}",
@@ -69,7 +69,7 @@ SEVERAL_CHECKS: Mapping[str, str] = {
 EARLIER_CHANGES: Mapping[str, str] = {
     "en": "What earlier attempts changed is committed in this worktree. `git diff {base}` shows "
     "it, and `git checkout {base} -- FILE` restores a file as it was before the task.",
-    "ja": "以前の試行の変更は、この worktree にコミットされています。"
+    "ja": "以前の試行による変更は、この作業ツリーにコミットされています。"
     "`git diff {base}` で確認でき、`git checkout {base} -- FILE` で"
     "ファイルをタスク開始前の状態に戻せます。",
 }
@@ -80,9 +80,9 @@ HAND_OVER: Mapping[str, Mapping[str, str]] = {
         "nothing": "It left no changes: this directory is as the task begins.",
     },
     "ja": {
-        "tried": "続行できなくなったエージェントからこのタスクを引き継ぎます:",
-        "work": "未検証の変更がこのディレクトリに残っています。"
-        "続ける前に確認してください。変更されたファイル:",
+        "tried": "続行できなくなったエージェントから、このタスクを引き継いでください:",
+        "work": "そのエージェントの未検証の作業がこのディレクトリに残っています。"
+        "続ける前に読んでください。変更されたファイル:",
         "nothing": "変更は残されていません。このディレクトリはタスク開始時のままです。",
     },
 }
@@ -94,11 +94,11 @@ NEW_CONVERSATION: Mapping[str, Mapping[str, str]] = {
         "anew": "Do not repeat what failed: look for the cause yourself.",
     },
     "ja": {
-        "tried": "このタスクは以前に試みられました。そのときの会話は引き継がれません:",
-        "work": "未検証の変更がこのディレクトリに残っています。"
-        "続ける前に確認してください。変更されたファイル:",
+        "tried": "このタスクは、ここには表示されない別の会話で以前に試みられました:",
+        "work": "そのときの未検証の作業がこのディレクトリに残っています。"
+        "続ける前に読んでください。変更されたファイル:",
         "nothing": "変更は残されていません。このディレクトリはタスク開始時のままです。",
-        "anew": "失敗したやり方を繰り返さず、原因を自分で調べてください。",
+        "anew": "失敗した方法を繰り返さず、原因を自分で調べてください。",
     },
 }
 GENERIC_HINT = "The last attempt was not accepted. Fix what failed, then stop."

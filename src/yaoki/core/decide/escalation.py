@@ -100,7 +100,7 @@ ESCALATION_TEMPLATES: Mapping[str, Mapping[EscalationType, str]] = {
         "できること:\n{actions}\n詳細: yaoki why {id}",
         EscalationType.HUMAN_JUDGMENT: "{task}: あなたの判断が必要です。\n理由: {issue}\n"
         "できること:\n{actions}\n詳細: yaoki why {id}",
-        EscalationType.RESOURCE_EXHAUSTED: "{task}: リソースの上限で中断しました。\n上限: {issue}\n"
+        EscalationType.RESOURCE_EXHAUSTED: "{task}: リソースの上限で停止しました。\n上限: {issue}\n"
         "できること:\n{actions}\n詳細: yaoki why {id}",
     },
 }

@@ -11,18 +11,19 @@ ANSWER_COMMAND = "yaoki hook answer go-on|abort|take-over"
 RETRY_TEXTS: Mapping[str, str] = {
     "en": "This stop was refused: try {count} of {most}{phase}. Fix what failed, then stop again; "
     "the checks then run again on what you left.",
-    "ja": "停止は拒否されました({most} 回中 {count} 回目{phase})。失敗した点を直してから、もう一度"
-    "停止してください。チェックをもう一度実行します。",
+    "ja": "停止は拒否されました (試行 {most} 回中 {count} 回目{phase})。失敗した点を修正してから、"
+    "もう一度停止してください。停止時の成果に対して、チェックが再度実行されます。",
 }
 QUESTION_TEXTS: Mapping[str, str] = {
     "en": "{count} of {most} tries{phase} and it is still not proven: {summary}\n"
     "Go on, abort or take over? {how}",
-    "ja": "{most} 回中 {count} 回試行しましたが{phase}、まだ証明されていません: {summary}\n"
+    "ja": "まだ検証に合格していません (試行 {most} 回中 {count} 回目{phase}): {summary}\n"
     "続行、中止、引き継ぎのどれにしますか? {how}",
 }
 ANSWER_HERE_TEXTS: Mapping[str, str] = {
     "en": "Say `yaoki: go on`, `yaoki: abort` or `yaoki: take over` here, or run: ",
-    "ja": "ここで `yaoki: go on`、`yaoki: abort`、`yaoki: take over` と入力するか、次を実行: ",
+    "ja": "ここに `yaoki: go on`、`yaoki: abort`、`yaoki: take over` のいずれかを入力するか、"
+    "次のコマンドを実行してください: ",
 }
 IN_PHASE_TEXTS: Mapping[str, str] = {"en": " in phase {name}", "ja": "、フェーズ {name}"}
 CHOICE_CONSEQUENCES: Mapping[str, str] = {
