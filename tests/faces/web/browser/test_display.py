@@ -39,7 +39,7 @@ def test_sentences_of_the_server_are_translated_on_the_page(
 ) -> None:
     page = japanese.page
     japanese.enter(page_server, "#/run/-")
-    expect(page.locator(".td-why")).to_have_text("asks のため停止")
+    expect(page.locator(".td-why")).to_have_text("asks によりブロック")
     expect(page.locator(".entries").get_by_text("として着地").first).to_be_visible()
     said = page.locator(".entry-words").all_inner_texts()
     assert not [words for words in said if not OWN.search(words)], said
@@ -50,7 +50,7 @@ def test_sentences_of_the_server_are_translated_on_the_page(
     japanese.go(f"#/task/{run_id}-3")
     expect(page.locator(".run-head")).to_contain_text("人の回答が必要です")
     japanese.go(f"#/task/{run_id}-4")
-    expect(page.locator(".waits")).to_contain_text("asks のため停止")
+    expect(page.locator(".waits")).to_contain_text("asks によりブロック")
     japanese.go("#/journal")
     expect(page.locator(".journal-row .why").get_by_text("あなたの判断").first).to_be_visible()
     said = page.locator(".journal-row [role=cell].why").all_inner_texts()

@@ -104,6 +104,6 @@ def test_a_race_is_told_in_japanese(
         expect(race.locator("tr[data-decides] th")).to_contain_text("決め手")
         visit.shot("race-ja")
         visit.go(f"#/task/{race_project.task('z')['id']}")
-        nothing = "審査役 mute は決めませんでした: 回答に JSON オブジェクトがありません"
+        nothing = "審査役 mute は候補を選びませんでした: 回答に JSON オブジェクトがありません"
         expect(race.locator(".race-judge")).to_have_text(nothing)
         visit.assert_no_errors()
