@@ -16,18 +16,24 @@ import pytest
 import yaoki.faces.web
 from tests.builders import (
     NOW,
+    RUN_ID,
     a_check,
     a_failure,
     a_finding,
     a_policy,
     a_spec,
     an_active_task,
+    an_agent,
     an_exit,
 )
 from yaoki.core.decide import race, race_judge
 from yaoki.core.decide.escalation import build_escalation
 from yaoki.core.decide.exit_classification import add_left_out_files, classify_needless_run
-from yaoki.core.decide.failure_response import ClockAndChance, escalate_without_rerun
+from yaoki.core.decide.failure_response import (
+    ClockAndChance,
+    escalate_without_rerun,
+    plan_retry_or_escalate,
+)
 from yaoki.core.decide.mutants import MutantOutcome, MutantResult, judge_mutants
 from yaoki.core.decide.next_try import FRESH, choose_next_try
 from yaoki.core.decide.red_first import (
@@ -39,9 +45,12 @@ from yaoki.core.decide.retry import decide_retry
 from yaoki.core.decide.retry_decision import RetryDecision
 from yaoki.core.decide.rules import _checkout_note
 from yaoki.core.hidden_checks import conceal_details
-from yaoki.core.machine.events import EscalationDecided
+from yaoki.core.machine.events import EscalationDecided, RetryDecided
 from yaoki.core.model import (
+    AccountClosure,
+    AccountProblem,
     CandidateOutcome,
+    ClosedAccount,
     Counts,
     CriterionLevel,
     Failure,
@@ -57,6 +66,7 @@ from yaoki.core.model import (
     Work,
 )
 from yaoki.core.model.mutant import HiddenCode, Mutant, MutantRules
+from yaoki.core.model.outcome import DOUBTFUL_PARAM, TIMED_OUT_PARAM
 from yaoki.core.model.treatment import (
     AttemptConversation,
     ConversationMode,
@@ -78,6 +88,7 @@ SAID: list[tuple[str, str]] = [
     tuple(pair) for pair in json.loads((WORDS / "sentences.ja.json").read_text())
 ]
 PLACE = re.compile(r"\{(\w+)\}")
+ENGLISH = re.compile(r"\b[a-z]{2,} [a-z]{2,}\b")
 
 
 def compile_pattern(pattern: str) -> re.Pattern[str]:
@@ -87,6 +98,15 @@ def compile_pattern(pattern: str) -> re.Pattern[str]:
 
 def is_translated(sentence: str) -> bool:
     return any(compile_pattern(pattern).fullmatch(sentence) for pattern, _ in SAID)
+
+
+def translate(sentence: str, deep: int = 3) -> str:
+    """The sentence as the page shows it: `translate` of translation.js."""
+    matches = ((compile_pattern(pattern).fullmatch(sentence), words) for pattern, words in SAID)
+    match, words = next((one for one in matches if one[0]), (None, ""))
+    if match is None or not deep:
+        return sentence
+    return PLACE.sub(lambda place: translate(match[place[1]] or "", deep - 1), words)
 
 
 def a_stuck_task(kind: TaskKind = TaskKind.CHANGE, failed: int = 3, faults: int = 0) -> Task:
@@ -196,6 +216,72 @@ def test_questions_of_yaoki_are_translated() -> None:
     assert {words for words in asked if not is_translated(words)} == set()
     can = {re.sub(r".*\. ([^.]+) or abort\?$", r"\1", words) for words in asked}
     assert {words for words in can if not is_translated(words)} == set()
+
+
+@pytest.mark.spec("12.5", "18.1", "18.6")
+@pytest.mark.parametrize("problem", [one for one in AccountProblem if one])
+@pytest.mark.parametrize("agents", [1, 2])
+@pytest.mark.parametrize(("probes", "hours"), [(1, 0), (4, 1), (9, 99)])
+def test_decisions_about_accounts_are_translated(
+    problem: AccountProblem, agents: int, probes: int, hours: int
+) -> None:
+    chain = (an_agent("small", account="one"), an_agent("large", account="two"))
+    closure = AccountClosure(NOW - timedelta(hours=hours), probes)
+    failure = a_failure(
+        FailureKind.RATE_LIMIT, account_problem=problem, unanswered=True, closure=closure
+    )
+    task = an_active_task(
+        Stage.WORK,
+        spec=a_spec(agents=chain[:agents]),
+        closed_account=ClosedAccount(problem, closure, NOW, probe_task=f"{RUN_ID}-1"),
+    )
+    (decided, *_) = plan_retry_or_escalate(task, failure, ClockAndChance(NOW, 0.5))
+    assert isinstance(decided, RetryDecided | EscalationDecided)
+    is_retry = isinstance(decided, RetryDecided)
+    reasoning = decided.reasoning if is_retry else decided.reason["description"]
+
+    shown = [translate(words) for words in (reasoning, *decided.why.otherwise)]
+
+    assert [words for words in shown if ENGLISH.search(words)] == []
+
+
+@pytest.mark.spec("12.5", "3.5")
+@pytest.mark.parametrize("said", ["", "fine", "done!"])
+@pytest.mark.parametrize("files", [0, 1])
+@pytest.mark.parametrize("waived", [(), ("tests",), ("tests", "lint")])
+def test_the_question_about_unchanged_work_is_translated(
+    said: str, files: int, waived: tuple[str, ...]
+) -> None:
+    failure = classify_needless_run(an_exit(output_tail=said), waived)
+    task = a_stuck_task()
+    task = replace(task, work=replace(task.work, attempt_file_count=files))
+    asked = build_escalation(
+        task, failure, Reason.NEEDS_HUMAN, decide_retry(task, failure, 1, 0.5), NOW, ()
+    ).question.text
+
+    assert ENGLISH.search(translate(asked)) is None, translate(asked)
+
+
+@pytest.mark.spec("12.5")
+@pytest.mark.parametrize(
+    ("given", "remedy"),
+    [
+        ({"pattern": "test-weakened"}, "allow_weaker_tests"),
+        ({"params": {DOUBTFUL_PARAM: True}}, "yaoki plan recheck"),
+        ({"params": {TIMED_OUT_PARAM: True}}, "yaoki plan recheck"),
+        ({"kind": FailureKind.CONFLICT}, "git merge"),
+        ({"account_problem": AccountProblem.NO_CREDIT}, "残高"),
+    ],
+)
+def test_the_remedy_in_a_question_is_translated(given: dict[str, Any], remedy: str) -> None:
+    kind = given.pop("kind", FailureKind.QUALITY_FAILURE)
+    failure = a_failure(kind, "fell", check="tests", **given)
+    task = a_stuck_task(failed=50)
+    decision = decide_retry(task, failure, 1, 0.5)
+    asked = build_escalation(task, failure, Reason.MAX_RETRIES, decision, NOW, ()).question.text
+
+    assert remedy in translate(asked)
+    assert not re.search(r"\. [A-Z][a-z]+ [a-z]+ ", translate(asked)), translate(asked)
 
 
 @pytest.mark.spec("12.5", "3.5")
