@@ -237,8 +237,10 @@ def test_decisions_about_accounts_are_translated(
     )
     (decided, *_) = plan_retry_or_escalate(task, failure, ClockAndChance(NOW, 0.5))
     assert isinstance(decided, RetryDecided | EscalationDecided)
-    is_retry = isinstance(decided, RetryDecided)
-    reasoning = decided.reasoning if is_retry else decided.reason["description"]
+    if isinstance(decided, RetryDecided):
+        reasoning = decided.reasoning
+    else:
+        reasoning = decided.reason["description"]
 
     shown = [translate(words) for words in (reasoning, *decided.why.otherwise)]
 
