@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Sequence
 from contextlib import closing
@@ -10,6 +11,7 @@ from typing import Any
 
 from tests.builders import MINUTE, RUN_ID, HandClock, a_run, a_spec, to_land
 from yaoki.adapters.store import SqlStore, open_store
+from yaoki.adapters.store.schema_files import load_migrations
 from yaoki.core.decide.failure_response import ClockAndChance
 from yaoki.core.decide.rules import decide
 from yaoki.core.machine.events import Event
@@ -82,3 +84,22 @@ def run_sql(store_location: StoreLocation, statement: str, *params: Any) -> list
             statement.replace("?", "%s") if params else statement, params or None
         )
         return cursor.fetchall() if cursor.description else []
+
+
+_MADE = re.compile(
+    r"^\s*CREATE (?:UNIQUE )?(TABLE|INDEX) (\w+)|^ALTER TABLE (\w+) ADD COLUMN (\w+)", re.M
+)
+
+
+def rewind_schema(store_location: StoreLocation, version: int) -> None:
+    """Make the store one of this older version: drop what the later migrations made."""
+    later = [text for number, text in load_migrations() if number > version]
+    for text in reversed(later):
+        for kind, name, table, column in reversed(_MADE.findall(text)):
+            drop = (
+                f"DROP {kind} IF EXISTS {name}"
+                if kind
+                else f"ALTER TABLE {table} DROP COLUMN {column}"
+            )
+            run_sql(store_location, drop)
+    run_sql(store_location, f"DELETE FROM schema_version WHERE version > {version}")

@@ -16,6 +16,7 @@ from tests.adapters.store.store_actions import (
     claim_one,
     finish,
     open_test_store,
+    rewind_schema,
     run_sql,
     submit,
 )
@@ -29,6 +30,9 @@ from yaoki.adapters.store.schema_files import load_migrations, newest_version
 from yaoki.adapters.store.sqlite.database import SqliteDatabase
 from yaoki.core.model import State
 from yaoki.errors import StoreCorrupt, StoreError, StoreNewer
+
+# The newest version whose columns have kept their names since.
+OLD_VERSION = 14
 
 
 @pytest.mark.sqlite
@@ -67,7 +71,7 @@ def test_opening_again_migrates_nothing(store: SqlStore, path: Path, clock: Hand
 
 @pytest.mark.spec("13.2", "0.2")
 def test_an_old_store_is_backed_up_before_it_is_migrated(tmp_path: Path) -> None:
-    """A store of version 1, and a migration of a later yaoki."""
+    """The store of this version, and a migration of a later yaoki."""
     path = tmp_path / "state.db"
     old = SqliteDatabase(path)
     migrate(old, tmp_path / "backups")
@@ -115,6 +119,26 @@ def test_a_newer_store_is_refused_and_not_changed(
     assert "update yaoki" in refused.value.hint
     assert refused.value.exit_code == 6
     assert len(store.rows(RUN_ID)) == 1
+
+
+@pytest.mark.spec("13.2")
+def test_tasks_of_an_old_store_are_carried_on_after_its_migration(
+    store_location: StoreLocation, clock: HandClock
+) -> None:
+    """Run for every new column: its old rows have the default of the migration."""
+    old = open_test_store(store_location, clock)
+    submit(old, a_spec("a"))
+    before = old.rows(RUN_ID)
+    old.close()
+    rewind_schema(store_location, OLD_VERSION)
+
+    migrated = open_test_store(store_location, clock)
+
+    assert migrated.rows(RUN_ID) == before
+    finish(migrated, claim_one(migrated))
+    submit(migrated, a_spec("b"), run="run00002")
+    assert list(migrated.audit(RUN_ID)) == []
+    migrated.close()
 
 
 @pytest.mark.spec("8.7", "0.6")

@@ -12,6 +12,7 @@ from tests.adapters.store.store_actions import (
     claim_one,
     lease_of,
     open_test_store,
+    rewind_schema,
     run_sql,
     submit,
 )
@@ -170,15 +171,8 @@ def test_an_old_store_is_counted_from_its_journal(path: Path) -> None:
         store.record(lease, lambda _, end=end: [later(end)])  # type: ignore[misc]
     assert store.treatment_counts() == []
     store.close()
-    for statement in (
-        "DROP TABLE treatments",
-        "DROP TABLE flaky_tests",
-        "DROP TABLE flaky_sightings",
-        "DROP INDEX tasks_asking",
-        "DELETE FROM schema_version WHERE version >= 15",
-        "UPDATE journal SET data = '{]' WHERE event = 'TASK_LANDED'",
-    ):
-        run_sql(path, statement)
+    rewind_schema(path, 14)
+    run_sql(path, "UPDATE journal SET data = '{]' WHERE event = 'TASK_LANDED'")
 
     again = open_test_store(path, HandClock())
 

@@ -8,12 +8,10 @@ from __future__ import annotations
 import hashlib
 import hmac
 import ssl
-from collections.abc import Callable, Mapping
-from concurrent.futures import Future
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from http.client import HTTPException
-from threading import Thread
 from urllib.error import HTTPError, URLError
 from urllib.request import (
     BaseHandler,
@@ -25,6 +23,7 @@ from urllib.request import (
 )
 
 from yaoki.adapters.notify.message import encode_notice, prepare_notice
+from yaoki.adapters.notify.time_limit import run_with_timeout
 from yaoki.core.redact import mask
 from yaoki.core.settings.addresses import (
     address_secrets,
@@ -76,7 +75,7 @@ class WebhookChannel:
         now, secret = self._clock.now(), self._secret()
         request = self._request(prepare_notice(notice, self._environ), secret, now)
         try:
-            _run_with_timeout(self._timeout, lambda: self._post(request))
+            run_with_timeout(self._timeout, lambda: self._post(request))
         except HTTPError as error:
             with error:
                 raise _interpret_http_error(self._display_address, error, now) from None
@@ -166,24 +165,3 @@ def parse_retry_after(value: str, now: datetime) -> timedelta | None:
         return None
     at = at if at.tzinfo else at.replace(tzinfo=UTC)
     return min(max(at - now, timedelta(0)), WAIT_MAX)
-
-
-def _run_with_timeout(limit: timedelta, call: Callable[[], None]) -> None:
-    """Bound the whole call: a socket timeout bounds each read only.
-
-    Re-raises the exception of the call; after `TimeoutError` the call continues in its thread.
-
-    A daemon thread: a call that never ends does not keep the program from ending.
-    """
-    outcome: Future[None] = Future()
-    Thread(target=_settle, args=(outcome, call), daemon=True).start()
-    outcome.result(limit.total_seconds())
-
-
-def _settle(outcome: Future[None], call: Callable[[], None]) -> None:
-    try:
-        call()
-    except BaseException as fault:  # noqa: BLE001 - re-raised by the caller
-        outcome.set_exception(fault)
-    else:
-        outcome.set_result(None)
