@@ -126,7 +126,7 @@ def test_an_answer_in_a_paused_run_says_what_must_come_first(project: Project) -
     answered = project.yaoki("answer", "a", "done")
 
     go = f"yaoki answer {project.status()['run']} go"
-    assert f"this begins only when the paused run continues: {go}" in answered.out, answered
+    assert f"but only after the paused run continues: {go}" in answered.out, answered
 
 
 @pytest.mark.full

@@ -454,7 +454,7 @@ def test_a_revert_that_the_base_lacks_is_named_until_it_is_merged(prepared: Prep
         {"branch": "main", "tasks": [project.task("two")["id"]], "next": command}
     ]
     assert (forgotten.code, words.partition(": ")[0] in forgotten.err) == (6, True)
-    assert f"{command}, or forget it all the same" in forgotten.err
+    assert f"{command}, or forget it without merging" in forgotten.err
     assert reverted.code == 0, reverted.err
     assert "two.txt" not in project.git("ls-tree", "--name-only", "main")
     assert "still contains" not in after

@@ -95,10 +95,10 @@ def test_a_task_of_an_older_run_is_found_by_the_hint(project: Project) -> None:
         ),
         (
             ("answer", "one", "yes"),
-            "'yes' is no answer: a task is answered with retry, done, waive or abort, "
+            "'yes' is not an answer: a task is answered with retry, done, waive or abort, "
             "a paused run with go or abort",
         ),
-        (("answer", "one", "retyr"), "'retyr' is no answer; did you mean 'retry'?"),
+        (("answer", "one", "retyr"), "'retyr' is not an answer; did you mean 'retry'?"),
     ],
 )
 def test_an_unknown_command_or_answer_names_what_exists(

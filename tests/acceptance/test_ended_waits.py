@@ -62,7 +62,7 @@ def test_a_retry_ends_the_wait_of_all_tasks_of_the_account(prepared: Prepared) -
     retried = project.yaoki("retry", "two")
 
     assert retried.code == 0, retried.err
-    assert "its wait is over; one task tries the account a when a worker is free" in retried.out
+    assert "its wait is over; one task tries account a when a worker is free" in retried.out
     assert re.search(r"next: yaoki resume", retried.out), retried.out
     assert project.yaoki("resume").code == 0
     assert states(project) == dict.fromkeys(NAMES, "DONE")

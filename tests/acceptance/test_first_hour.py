@@ -162,7 +162,7 @@ def test_init_again_replaces_the_comments_that_no_longer_hold(project: Project) 
     assert "# cannot run here: go is not installed" in first
     assert "# red at the base: 1 failure" in first
     assert untouched == first
-    assert "nothing new; its comments would be updated" in shown.out
+    assert "nothing new; the comments would be updated" in shown.out
     assert again.code == 0, again.err
     assert "go is not installed" not in second
     assert "red at the base" not in second
@@ -332,7 +332,7 @@ def test_tests_that_a_missing_plugin_keeps_in_comments_are_a_warning(project: Pr
     assert next_command(made.out) == "python -m pip install pytest-cov", made.out
     assert "not understood" not in made.out
     assert shown.code == 0, shown.out
-    words = f"checks none runs tests; in yaoki.toml tests is a comment in line {line}: "
+    words = f"checks no check runs tests; in yaoki.toml tests is a comment in line {line}: "
     assert f"WARN {words}" in " ".join(shown.out.split()), shown.out
     assert "pip install pytest-cov" in shown.out
     assert next_command(shown.out) == "yaoki init --again"

@@ -592,9 +592,9 @@ def test_init_again_adds_checks_that_can_run_after_the_remedy(project: Project) 
     again = project.yaoki("init", "--again", "--json", env=env)
     after = file.read_text()
 
-    assert re.search(r"go-vet is a comment in line \d+: go is not installed", second.out)
+    assert re.search(r"go-vet is commented out in line \d+: go is not installed", second.out)
     assert "next: yaoki init --again" in second.out
-    assert re.search(r"in comments: go-tests \(line \d+, yaoki init --again\), go-vet", seen.out)
+    assert re.search(r"commented-out checks: go-tests \(line \d+, yaoki init --again\), go-vet", seen.out)
     assert "nothing new" in still.out
     assert "would be added: go-tests, go-vet" in shown.out
     assert unchanged == before
@@ -689,7 +689,7 @@ def test_yaokis_own_python_on_the_path_is_reported_with_a_remedy(
     seen = typed(f"{active}; yaoki doctor --checks --json")
     mended = typed(f"{active}; {way}; yaoki init --again && yaoki doctor --checks")
 
-    assert "is yaoki's own, so checks see its packages" in hidden.stdout, hidden
+    assert "belongs to yaoki, so checks see its packages" in hidden.stdout, hidden
     assert "pip install" not in hidden.stdout, "never into the environment of yaoki"
     assert json.loads(seen.stdout)["ok"], "nothing of the settings is bad: it stands in comments"
     assert "added: tests" in mended.stdout, mended
@@ -703,7 +703,7 @@ def test_yaokis_own_python_on_the_path_is_reported_with_a_remedy(
         text=True,
     )
     lines = {one["name"]: one for one in json.loads(done.stdout)["lines"]}
-    assert "is yaoki's own" in lines["PATH"]["words"]
+    assert "belongs to yaoki" in lines["PATH"]["words"]
     assert lines["check tests"]["ok"] is False
     assert f"its python must come before {bin_}" in lines["check tests"]["words"]
     assert lines["check tests"]["next"] == f'export PATH="${{PATH#{bin_}:}}:{bin_}"'

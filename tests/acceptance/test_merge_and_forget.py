@@ -107,7 +107,7 @@ def test_a_merged_run_is_forgotten_and_its_archive_stays(prepared: Prepared) -> 
     assert f"ls {archive.parent}" in nothing_left.err
     assert (project.repo / "one.txt").read_text() == "good\n"
     saved = project.yaoki("recover").out
-    assert "archived runs have all saved work" in saved
+    assert "all saved work is in archived runs" in saved
     subprocess.run(saved.partition("next: ")[2], shell=True, check=True, cwd=project.repo)
     assert project.git("for-each-ref", "refs/heads/back"), saved
 

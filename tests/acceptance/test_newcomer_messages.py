@@ -206,6 +206,6 @@ def test_commands_of_agents_and_checks_may_be_one_line(project: Project) -> None
     ran = project.yaoki("run", project.plan(plan), "--quiet")
 
     assert ran.code == 0, ran.out + ran.err
-    assert "checks none in the settings; each plan must bring its own" in " ".join(
+    assert "checks none in the settings; each plan must have its own" in " ".join(
         project.yaoki("doctor").out.split()
     )

@@ -64,7 +64,7 @@ def test_every_landed_commit_passes_again_and_nothing_else_is_touched(project: P
     said = [line for line in done.out.splitlines() if "PASSED again" in line]
     assert [line.split()[1] for line in said] == ["a", "b", "done_when"]
     assert "3 of 3 proofs passed again in a fresh clone" in done.out
-    assert "proving 1 of 3 again: a" in done.err
+    assert "verifying 1 of 3 again: a" in done.err
     assert (project.git("status", "--porcelain"), project.git("for-each-ref")) == before
     assert run_sql(project.database, "SELECT count(*) FROM journal") == lines
     assert leftovers(project) == []
@@ -113,7 +113,7 @@ def interrupt_replay(project: Project) -> int:
     process = project.start("verify", "--replay")
     assert process.stdout is not None
     for said in process.stdout:
-        if said.startswith("proving 1 of 3"):
+        if said.startswith("verifying 1 of 3"):
             break
     process.send_signal(signal.SIGINT)
     with process.stdout:

@@ -54,7 +54,7 @@ def test_the_work_of_a_person_in_a_task_whose_need_is_given_up_is_saved_and_list
     (worktree / "person.txt").write_text("mine\n")
     answered = project.yaoki("answer", "b", "done")
     assert (
-        f"this begins only after a has landed: yaoki why {project.task('a')['id']}" in answered.out
+        f"but only after a has landed: yaoki why {project.task('a')['id']}" in answered.out
     )
 
     aborted = project.yaoki("answer", "a", "abort")
@@ -63,7 +63,7 @@ def test_the_work_of_a_person_in_a_task_whose_need_is_given_up_is_saved_and_list
 
     restore = f"yaoki recover {blocked['id']}"
     assert f"b cannot start without it; its work is saved: {restore}" in aborted.out
-    assert listed.out.count("as its worktree was later") == 1, listed.out
+    assert listed.out.count("changed after the attempt") == 1, listed.out
     command = f"{restore} --attempt 1 --branch NAME"
     assert listed.out.splitlines()[-1] == f"next: {command}"
     project.yaoki("recover", blocked["id"], "--attempt", "1", "--branch", "mine")

@@ -156,7 +156,7 @@ def test_a_worker_waits_for_its_store_and_can_be_stopped_without_it(
     assert rest.endswith("worker: stopped\n")
     assert up.code == 0, up.err
     assert down.code == 0, down.err
-    assert "the background worker is down" in down.out
+    assert "background worker stopped" in down.out
     assert "it is unknown whether runs are open: the store postgresql://" in down.out
 
 

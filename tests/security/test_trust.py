@@ -347,7 +347,7 @@ def test_validate_says_that_a_run_asks_for_trust_and_uses_the_same_rule(
     assert (trusted.code, asking.code, refused.code) == (0, 0, REFUSED), (trusted, asking)
     assert accepted.out.endswith("next: yaoki run plan.json\n")
     assert trusted.out.endswith("next: yaoki run plan.json\n")
-    assert "note: a run asks for your trust first:" in text
+    assert "note: a run asks for trust first:" in text
     assert f"+ check good: touch {plain.mark('new')}; test -f a.txt" in text
     assert asking.out.endswith("next: yaoki trust --plan plan.json\n")
     assert refused.err.rstrip().endswith("yaoki trust --plan plan.json")

@@ -16,7 +16,7 @@ from typing import Any
 
 from tests.acceptance.project import BOUND_S, Project
 
-LINK = re.compile(r"(?:the page|to look only): (http://(\S+?):(\d+)/enter\?token=(\S+))")
+LINK = re.compile(r"(?:the page|read-only): (http://(\S+?):(\d+)/enter\?token=(\S+))")
 
 
 @dataclass(frozen=True)

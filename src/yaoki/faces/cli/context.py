@@ -27,7 +27,7 @@ __all__ = [
     "run_option",
 ]
 
-# A path that click does not look at.
+# A path that click does not check.
 FILE = click.Path(path_type=Path)
 CommandFunction = TypeVar("CommandFunction", bound=Callable[..., Any])
 

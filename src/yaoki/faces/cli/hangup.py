@@ -16,7 +16,7 @@ def outlive_terminal() -> None:
     heard: list[int] = []
 
     def hung_up(number: int, _: object) -> None:
-        """The shell may repeat the signal; only a person's second request means at once."""
+        """The shell may repeat the signal; only a person's second interrupt stops at once."""
         if not heard:
             heard.append(number)
             _mute(terminals)
@@ -26,7 +26,7 @@ def outlive_terminal() -> None:
 
 
 def _mute(terminals: list[int]) -> None:
-    """Writing to a closed terminal is an error that no one would read."""
+    """Discard output: writing to a closed terminal fails, and nobody would read it."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for output in terminals:
         os.dup2(nowhere, output)

@@ -82,7 +82,7 @@ def _run_command(given: Sequence[str]) -> int:
         return PIPE_CLOSED
     except KeyboardInterrupt:
         return INTERRUPTED
-    except Exception as error:  # noqa: BLE001 - the last place where it can be told
+    except Exception as error:  # noqa: BLE001 - the last place where it can be reported
         code = _report_error(error, as_json=as_json, given=given)
         try:
             sys.stdout.flush()

@@ -37,7 +37,7 @@ def read_plan(app: App, file: Path, agents: Sequence[str] = ()) -> Plan:
 
 
 def open_plan(file: Path, repo: Path, agents: Sequence[str]) -> tuple[App, Plan]:
-    """The repository and the plan, whose readers and prompts exist."""
+    """The repository and the plan; a plan that names a missing reader or prompt is refused."""
     from yaoki.app.build import App
 
     app = App(repo.absolute())

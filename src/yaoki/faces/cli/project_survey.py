@@ -118,7 +118,7 @@ def _print_passed_over(discovery: Discovery) -> None:
                 "yellow",
             )
         )
-        print_wrapped("    if it does more than these, add it to yaoki.toml as a separate check")
+        print_wrapped("    if it checks more than these, add it to yaoki.toml as a separate check")
 
 
 def _ecosystem_words(discovery: Discovery) -> str:
@@ -156,9 +156,9 @@ def _agents(*, quiet: bool) -> tuple[FoundAgent, ...]:
     if not quiet:
         noun = "agent is" if len(agents) == 1 else "agents are"
         print_wrapped(
-            f"agents: {len(agents) or 'no'} known {noun} on the PATH (all: yaoki agents list)"
+            f"agents: {len(agents) or 'no'} known {noun} on the PATH (list all: yaoki agents list)"
         )
-        rows = [("answers" if one.answers else "silent", one.name, one.words) for one in agents]
+        rows = [("responds" if one.answers else "no answer", one.name, one.words) for one in agents]
         for text in align_columns([(a, b, clean_line(c)) for a, b, c in rows]):
             print_wrapped(f"  {text}")
     return agents
@@ -198,6 +198,6 @@ def _warn_of_environment(tried: Sequence[TrialResult]) -> None:
         one for one in tried if one.check.program == "python" and VIRTUAL_ENV not in one.check.env
     )
     if here and any(one.state in unable for one in hidden):
-        words = f"{here} is yaoki's own, so checks see its packages and not those of your project"
+        words = f"{here} belongs to yaoki, so checks see its packages and not those of your project"
         print_wrapped(paint(clean_line(words), "yellow"))
         print_wrapped(f"  {clean_line(suggest_project_python())}")

@@ -1,8 +1,8 @@
 """Commands that start without click, which takes longer to import than they take to run.
 
-Such a command lists its parameters here.  Ordinary calls are parsed from this list; help,
-completion and everything unusual, including every mistake, are left to the click command that is
-made from the same list.
+Such a command lists its parameters here.  Ordinary calls are parsed from this list.  Help,
+completion, mistakes and all other unusual calls are left to the click command that is made from the
+same list.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ REPO = RepoOption("--repo", "repo", "The repository; by default the current fold
 AGENT = Option(
     "--agent",
     "agents",
-    "Use this agent instead of the settings' one; repeat it to name a chain.",
+    "Use this agent instead of that of the settings; repeat it for a fallback chain.",
     "NAME",
     repeated=True,
 )

@@ -14,7 +14,7 @@ class CommandEntry(NamedTuple):
 
 
 SECTIONS: Mapping[str, Mapping[str, CommandEntry]] = {
-    "Begin": {
+    "Get started": {
         "init": CommandEntry("yaoki.faces.cli.commands.init:init", "write a first yaoki.toml"),
         "doctor": CommandEntry(
             "yaoki.faces.cli.commands.doctor:doctor", "check git, the store, the disk and the runs"
@@ -45,7 +45,7 @@ SECTIONS: Mapping[str, Mapping[str, CommandEntry]] = {
     },
     "Workers": {
         "up": CommandEntry(
-            "yaoki.faces.cli.commands.up:up", "keep a background worker for this store"
+            "yaoki.faces.cli.commands.up:up", "start the background worker for this store"
         ),
         "down": CommandEntry(
             "yaoki.faces.cli.commands.up:down", "stop the background worker; nothing is lost"
@@ -54,7 +54,7 @@ SECTIONS: Mapping[str, Mapping[str, CommandEntry]] = {
             "yaoki.faces.cli.commands.worker:worker", "serve every run of a store in the foreground"
         ),
     },
-    "Look": {
+    "Inspect": {
         "status": CommandEntry("yaoki.faces.cli.commands.status:status", "show the state of a run"),
         "watch": CommandEntry(
             "yaoki.faces.cli.commands.run:watch", "follow a run until it is finished or needs you"
@@ -74,7 +74,7 @@ SECTIONS: Mapping[str, Mapping[str, CommandEntry]] = {
             "yaoki.faces.cli.commands.report:report", "report the outcome of a run, with its proof"
         ),
         "metrics": CommandEntry(
-            "yaoki.faces.cli.commands.metrics:metrics", "print what Prometheus scrapes"
+            "yaoki.faces.cli.commands.metrics:metrics", "print metrics in Prometheus format"
         ),
         "verify": CommandEntry(
             "yaoki.faces.cli.commands.verify:verify", "check a receipt, or a run, against git"
@@ -97,7 +97,7 @@ SECTIONS: Mapping[str, Mapping[str, CommandEntry]] = {
     "Recover": {
         "recover": CommandEntry(
             "yaoki.faces.cli.commands.recover:recover",
-            "list the saved work of attempts; make a branch of it",
+            "list the saved work of attempts; create a branch at it",
         ),
         "snapshots": CommandEntry(
             "yaoki.faces.cli.commands.recover:snapshots", "list the snapshots of worktrees"
@@ -138,7 +138,7 @@ SECTIONS: Mapping[str, Mapping[str, CommandEntry]] = {
         ),
         "stats": CommandEntry(
             "yaoki.faces.cli.commands.stats:stats",
-            "show what fixed which failure, and whether forecasts held",
+            "show what fixed which failure, and how accurate forecasts were",
         ),
         "schema": CommandEntry(
             "yaoki.faces.cli.commands.plans:schema", "print a JSON Schema: plan or status"

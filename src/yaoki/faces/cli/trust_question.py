@@ -28,8 +28,8 @@ def trust_option(function: CommandFunction) -> CommandFunction:
 
 
 def require_trust(app: App, *more: FileCommands, trust: bool = False, hint: str = "") -> None:
-    """Return when everything is trusted or accepted, else raise `Untrusted`.  Call it before any
-    start.
+    """Return when everything is trusted or accepted, else raise `Untrusted`.  Call it before
+    anything is started.
     """
     if (question := app.trust.find_question(*more)) is None:
         return
@@ -56,7 +56,7 @@ def _ask(question: TrustQuestion) -> bool:
 
 
 def _print_question(question: TrustQuestion) -> None:
-    """All of it: a person cannot trust commands that are only counted."""
+    """Print every command: a person cannot trust commands that are only counted."""
     top = clean_line(question.repository_folder)
     first = f"{top} is not trusted yet. With your rights it would run:"
     changed = f"What {top} would run with your rights has changed since you trusted it:"
@@ -65,7 +65,7 @@ def _print_question(question: TrustQuestion) -> None:
 
 
 def print_trust_question(question: TrustQuestion, *, err: bool = False) -> None:
-    """The lines as they are: a cut line says how long it was."""
+    """The lines with their indentation; a line that is cut ends with its full length."""
     for text in question.shown_lines:
         indent = text[: len(text) - len(text.lstrip())]
         click.echo(f"{indent}{clean_line(text, LINE_CHARS_MAX)}", err=err)

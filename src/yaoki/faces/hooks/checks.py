@@ -35,7 +35,7 @@ from yaoki.ports import CheckFacts
 if TYPE_CHECKING:
     from yaoki.app.build import App
 
-# Runs a check; the folder of its logs gets this name, and it sees these findings.
+# Runs a check; the folder of its logs gets this name, and the check sees these findings.
 RunCheck = Callable[[CheckSpec, str, tuple[Finding, ...]], Finding]
 
 LOGS_KEPT = 20
@@ -241,11 +241,11 @@ def _prompt_words(app: App, failure: Failure) -> UnprovenStop:
 
 
 def _setup_hint(app: App, failure: Failure) -> str:
-    """The user's checkout is not ours to prepare, so the set-up is only named."""
+    """The set-up is only named: yaoki must not change the user's checkout."""
     commands = app.settings.setup.commands
     if not commands or failure.code != FatalCode.RESOURCE_NOT_FOUND:
         return ""
-    return f"; the set-up of this repository may bring it: {' && '.join(map(shlex.join, commands))}"
+    return f"; the set-up of this repository may install it: {' && '.join(map(shlex.join, commands))}"
 
 
 def _is_our_fault(words: str, *, final: bool = False) -> UnprovenStop:
@@ -260,9 +260,9 @@ def _masked(text: str) -> str:
 def _too_long(inspection: StopInspection, findings: Sequence[Finding]) -> str:
     last = findings[-1].check if findings else "the checks"
     return (
-        f"check {last} was still running when the time for this hook was over "
-        f"({format_duration(inspection.limit_s)} in all); a person can give it more: "
-        "yaoki hook install AGENT --timeout SECONDS, or name quicker checks: yaoki hook begin"
+        f"check {last} was still running when the time limit of this hook was reached "
+        f"({format_duration(inspection.limit_s)} in all); a person can raise the limit: "
+        "yaoki hook install AGENT --timeout SECONDS, or choose faster checks: yaoki hook begin"
     )
 
 

@@ -1,8 +1,8 @@
 """`yaoki hook event AGENT`, which the agent calls: JSON in, JSON out, exit code 0, in time.
 
 Agents call it at each prompt, so start-up time matters: only what every answer needs is imported.
-Every error is an answer too: a stop that cannot be checked is refused once, then the person is
-informed.  An agent takes a crashed or late hook for a yes, so this one must be neither.
+An error is answered as well: a stop that cannot be checked is refused once, then the person is
+informed.  An agent stops after a hook that crashed or was late, so this hook must do neither.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def main(argv: Sequence[str]) -> int:
     try:
         call.read()
         answer, done = _answer(call)
-    except Exception as error:  # noqa: BLE001 - an agent takes a crash for a yes
+    except Exception as error:  # noqa: BLE001 - an agent stops after a hook that crashed
         answer, done = _fault(call, error), _no_work
     signal.setitimer(signal.ITIMER_REAL, 0)
     code = _write_answer(answer)
@@ -68,7 +68,7 @@ def _answer(call: HookCall) -> HookReply:
 
 
 def _prompt(call: HookCall) -> HookReply:
-    """Most prompts do not concern yaoki and cost only a look for one file."""
+    """Most prompts do not concern yaoki: only the existence of one file is checked."""
     choice, words = parse_answer(call.text("prompt"))
     if not choice and not has_pending_reason(call):
         return {}, _no_work
@@ -93,7 +93,7 @@ def parse_answer(text: str) -> tuple[str, str]:
 
 
 def _write_answer(answer: HookResponse) -> int:
-    """Write the answer at once and nothing else: an agent takes anything but JSON for a yes."""
+    """Write the answer at once and nothing else: an agent stops after anything but JSON."""
     try:
         sys.stdout.write(json.dumps(answer) + "\n")
         sys.stdout.flush()
@@ -105,7 +105,7 @@ def _write_answer(answer: HookResponse) -> int:
 
 
 def _answer_in_time(call: HookCall) -> None:
-    """Answer shortly before the agent's time limit, whatever still runs.
+    """Answer shortly before the agent's time limit, even if a check is still running.
 
     The shim ends a running check once its lease is no longer renewed.
     """
@@ -136,7 +136,7 @@ def _fault(call: HookCall, error: Exception) -> HookResponse:
         return allow(f"{words}. Nothing is proven; yaoki doctor")
     return refuse_stop(
         f"yaoki: {words}\nIf your own changes caused this, fix it. If not, tell the person about "
-        "it in one sentence and stop again: the next stop is let through, unproven."
+        "it in one sentence and stop again: the next stop is allowed without a check."
     )
 
 

@@ -10,12 +10,12 @@ ANSWER_COMMAND = "yaoki hook answer go-on|abort|take-over"
 
 RETRY_TEXTS: Mapping[str, str] = {
     "en": "This stop was refused: try {count} of {most}{phase}. Fix what failed, then stop again; "
-    "the checks then run again on what you left.",
+    "the checks then run again.",
     "ja": "停止は拒否されました (試行 {most} 回中 {count} 回目{phase})。失敗した点を修正してから、"
     "もう一度停止してください。停止時の成果に対して、チェックが再度実行されます。",
 }
 QUESTION_TEXTS: Mapping[str, str] = {
-    "en": "{count} of {most} tries{phase} and it is still not proven: {summary}\n"
+    "en": "{count} of {most} tries{phase} are used, and the work is not proven: {summary}\n"
     "Go on, abort or take over? {how}",
     "ja": "まだ検証に合格していません (試行 {most} 回中 {count} 回目{phase}): {summary}\n"
     "続行、中止、引き継ぎのどれにしますか? {how}",
@@ -30,7 +30,7 @@ CHOICE_CONSEQUENCES: Mapping[str, str] = {
     "go-on": "the agent has a new budget and gets the reason with the next prompt",
     "abort": "the stops of this session are no longer checked until a new phase begins",
     "take-over": "stops are allowed and report what still fails; "
-    "once all checks pass, stops are checked again",
+    "after all checks have passed, stops are checked again",
 }
 
 

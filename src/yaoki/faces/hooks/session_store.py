@@ -48,8 +48,8 @@ class SessionStore:
         return fold_session(lines, self.phase)
 
     def tries_max(self, phase: SessionPhase) -> int:
-        """Tries in one phase, at most as many refusals as the agent obeys in a row:
-        then the person is asked, and no refusal is ignored.
+        """The tries in one phase: never more refusals in a row than the agent obeys, so that the
+        person is asked before the agent ignores a refusal.
         """
         usual = self.app.settings.retry.content_retries_max + 1
         cap = HOOKED_AGENTS[self.agent].refusals_max if self.agent in HOOKED_AGENTS else 0
@@ -86,7 +86,7 @@ class SessionStore:
 
     @contextmanager
     def lock_session(self) -> Iterator[bool]:
-        """True for one hook call of a session at a time; one installed in two files runs once."""
+        """True for one hook call of a session at a time: a hook in two settings files runs once."""
         make_home(self.app.yaoki_folder)
         self.folder.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(self.folder / f"{self.key}.lock", os.O_RDWR | os.O_CREAT, 0o644)

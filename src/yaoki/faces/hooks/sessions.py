@@ -1,4 +1,4 @@
-"""What people do with sessions: begin a phase, list them, answer one that asks."""
+"""What people can do with sessions: begin a phase, list the sessions, answer a question."""
 
 from __future__ import annotations
 

@@ -67,11 +67,11 @@ class StopFailure:
 
 @dataclass(frozen=True, slots=True)
 class HookSession:
-    """A session in the phase that the checkout is at now.
+    """A session in the current phase of the checkout.
 
-    `count` are the tries that were not proven; `due` says that the reason has not reached the
-    agent; `stance` is what the person last chose, if that still holds; `proven` says that the
-    checks passed at the last stop, which a phase that has just begun cannot say.
+    `refusals`: the stops of this phase that were not proven.  `has_pending_reason`: the reason has
+    not reached the agent yet.  `person_choice`: the last answer of the person, while it applies.
+    `proven`: the checks passed at the last stop of this phase.
     """
 
     refusals: int = 0
@@ -173,7 +173,7 @@ def _read_failure(line: SessionEntry) -> StopFailure:
 class UnprovenStop:
     """The result of the checks for a stop that did not pass.
 
-    `ours`: the agent is not to blame; `final`: the plan says that no further try may follow.
+    `is_our_fault`: the agent did not cause it.  `is_final`: the plan allows no further try.
     """
 
     reason: str
@@ -187,9 +187,10 @@ class UnprovenStop:
 def after_unproven(
     session: HookSession, phase: SessionPhase, seen: UnprovenStop, most: int
 ) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Refuse the stop, or ask the person; one who was asked or took over is only informed.
+    """Refuse the stop or ask the person; a person who was asked or took over is only informed.
 
-    A failure that is not the agent's is refused once: the agent may fix it, or report it.
+    After a failure that the agent did not cause, the stop is refused once: the agent may fix it or
+    report it.
     """
     if session.person_asked or session.person_choice is not None:
         return

@@ -76,7 +76,7 @@ def _untrusted(app: App) -> str:
     try:
         app.trust.require_trusted()
     except Untrusted as refused:
-        return f"this stop was not checked: {refused.sentence}; to have it checked: {refused.hint}"
+        return f"this stop was not checked: {refused.sentence}; to allow the checks: {refused.hint}"
     except (SettingsInvalid, StoreError) as unread:
         if app.trust.is_known:
             raise
@@ -102,7 +102,7 @@ def _proven(call: HookCall, session_store: SessionStore) -> HookResponse:
     if not before.proven:
         session_store.record(after_proven)
     if before.person_asked or before.person_choice is not None:
-        return allow("all checks pass now; nothing is left to answer")
+        return allow("all checks pass now; no answer is needed any more")
     return allow(f"all checks pass; {call.defect}") if call.defect else allow()
 
 
@@ -116,7 +116,7 @@ def _unproven(session_store: SessionStore, phase: SessionPhase, seen: UnprovenSt
         return refuse_stop(retry_message(session, phase, most, language))
     words = _question(session_store, session, phase, most)
     return (
-        allow(f"still not proven, still asked: {words}")
+        allow(f"still not proven, and the question is still open: {words}")
         if was_asked
         else end_and_ask(session_store.agent, words)
     )

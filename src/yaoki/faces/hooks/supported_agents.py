@@ -1,4 +1,4 @@
-"""The agents with a hook at the stop, as measured, and those without one."""
+"""The agents that have a stop hook, as tested, and those without one."""
 
 from __future__ import annotations
 
@@ -14,10 +14,9 @@ from yaoki.errors import Unknown
 class HookedAgent:
     """Where an agent's hooks are configured, and how it treats them.
 
-    `variable` moves the folder of the person's own file.  `events` are those it is put at; `unit`
-    makes its time limit of seconds;
-    `refusals_max` is after how many refusals in a row it stops listening, zero for never;
-    `ends_by_word`: it takes `continue: false`.  `notes` are for the person who installs it.
+    `variable`: the environment variable with the folder of the person's own settings.  `events`:
+    the events for which the hook is installed.  `refusals_max`: the agent ignores further refusals
+    after this many in a row; zero for never.  `notes` are for the person who installs the hook.
     """
 
     name: str

@@ -117,12 +117,12 @@ def show(name: str, as_json: bool) -> int:
         ("start", " ".join((preset.program, *preset.start))),
         ("resume", " ".join((preset.program, *preset.resume)) if preset.can_resume else "no"),
         *((f"may: {word}", words) for word, words in _permissions(preset).items()),
-        ("may ask", "by yaoki's MCP server" if preset.takes_tool_server else "no"),
+        ("asks you", "through yaoki's MCP server" if preset.takes_tool_server else "no"),
         ("model", " ".join(preset.model) or "set in the agent's own configuration"),
         ("base_url", _endpoint(preset) or "no"),
-        ("prompt by", preset.prompt),
-        ("sets", ", ".join(f"{k}={v}" for k, v in preset.env.items()) or "nothing"),
-        ("passes on", ", ".join(preset.pass_env)),
+        ("prompt in", preset.prompt),
+        ("sets env", ", ".join(f"{k}={v}" for k, v in preset.env.items()) or "nothing"),
+        ("passes env", ", ".join(preset.pass_env)),
         ("reports", _reported_facts(preset)),
         ("sandbox", "works in it" if preset.sandbox else "not tried in it"),
         *(("note", note) for note in preset.notes),
@@ -167,7 +167,11 @@ def _permissions(preset: AgentPreset) -> dict[str, str]:
     else:
         flags = preset.permissions
         words = {word: _flag_words(held) or "no flag" for word, held in flags.items()}
-        words = {"all": "it never asks", "edits": "refused: it has no way", **words}
+        words = {
+            "all": "no flag: this agent never asks for permission",
+            "edits": "not possible: this agent has no flag for it",
+            **words,
+        }
     default = preset.default_permissions
     return {
         word: f"{words[word]} (default)" if word == default else words[word]
@@ -211,7 +215,7 @@ def _version(preset: AgentPreset) -> str:
 @click.argument("name")
 @click.option("--model", default="", metavar="MODEL", help="The model to ask for.")
 @click.option(
-    "--base-url", default="", metavar="URL", help="The address of another service than its own."
+    "--base-url", default="", metavar="URL", help="The URL of the model service to use."
 )
 @click.option("--program", default="", metavar="FILE", help="The path of the program.")
 @click.option(
@@ -219,14 +223,14 @@ def _version(preset: AgentPreset) -> str:
     default=60,
     show_default=True,
     type=click.IntRange(1, 3600),
-    help="The longest time of one step.",
+    help="The timeout of each step, in seconds.",
 )
 @json_option
 def test(name: str, model: str, base_url: str, program: str, seconds: int, as_json: bool) -> int:
-    """Let one agent write a file.
+    """Test one agent: let it write a file.
 
-    The real program runs in a throwaway repository, in the sandbox if a run here would use it; the
-    exit code is 1 if it cannot do so.
+    The real program runs in a temporary repository, and in the sandbox if a run here would use it.
+    The exit code is 1 if a step fails.
     """
     from yaoki.adapters.agents.preset_agent import PresetAgent
     from yaoki.adapters.agents.rehearsal import Rehearsal
@@ -270,7 +274,7 @@ def test(name: str, model: str, base_url: str, program: str, seconds: int, as_js
         missing = bad[0].remedy.startswith(install)
         print_next_command(install if missing else f"yaoki agents show {name}")
     else:
-        print_next_command(f"put `{name}: {{preset: {name}}}` under agents: of a plan")
+        print_next_command(f"add `{name}: {{preset: {name}}}` under agents: in a plan")
     return 1 if bad else 0
 
 

@@ -45,7 +45,7 @@ class AnswerWord(click.Choice[str]):
         near = did_you_mean(str(value), self.choices)
         task, run = "retry, done, waive or abort", "go or abort"
         rest = near or f": a task is answered with {task}, a paused run with {run}"
-        raise click.UsageError(f"{value!r} is no answer{rest}", ctx)
+        raise click.UsageError(f"{value!r} is not an answer{rest}", ctx)
 
 
 @click.command()
@@ -57,7 +57,7 @@ class AnswerWord(click.Choice[str]):
     *("--accept", "accepted"),
     metavar="COMMIT",
     default="",
-    help="With go: a commit of the run branch that no task landed and that may stay.",
+    help="With go: keep this commit on the run branch, although no task landed it.",
 )
 @run_option
 @json_option
@@ -75,10 +75,10 @@ def answer(
     """Answer TASK with retry, done, waive or abort; without a choice, show its question.
 
     Without a name, list the open questions of all runs.
-    WORDS go to the agent of the next attempt.  `done` verifies your own work in its worktree like
-    any other.  A waiver holds for the work that you saw: an attempt with other changes asks again.
-    If a check is wrong, change it in the plan or yaoki.toml first, then: yaoki plan recheck.
-    A paused RUN is answered with go, or ended with abort.
+    WORDS go to the agent of the next attempt.  `done` verifies your own work in the task's worktree
+    like an agent's work.  A waiver holds for the work that you saw: an attempt with other changes
+    asks again.  If a check is wrong, change it in the plan or yaoki.toml first, then run
+    `yaoki plan recheck`.  A paused RUN continues after go and ends after abort.
     """
     with open_app(repo) as app:
         if not task:
@@ -100,10 +100,11 @@ def answer(
 @json_option
 @repo_option
 def retry(task: str, words: tuple[str, ...], run_name: str, as_json: bool, repo: Path) -> int:
-    """Retry TASK; its limits start again, and WORDS go to its agent.
+    """Retry TASK; its retry limits are reset, and WORDS go to its agent.
 
-    The landed work of a finished task is reverted first.  The wait of a task for its account or a
-    delay ends: one task tries the account at once.  RUN ends the waits of all its tasks.
+    If TASK is done, its landed work is reverted first.  If TASK waits for a delay or for its
+    account, the wait ends, and one task tries the account at once.  With RUN, this applies to all
+    tasks of the run that wait.
     """
     with open_app(repo) as app:
         refuse_agents(app)
@@ -252,15 +253,15 @@ def _answer(
 
 
 def _next_obstacle(app: App, task: Task) -> str:
-    """The words for what a worker waits for before it continues the task; empty if nothing."""
+    """What must happen before a worker can continue the task; empty if nothing."""
     run = app.reads.run(task.run_id)
     view = _view(load_run_view(app, run), task.id)
     if view.blocked:
         names = {row.id: row.name for row in app.reads.rows(task.run_id)}
         cause = clean_line(names.get(TaskId(view.blocked_by), view.blocked_by), 60)
-        return f"this begins only after {cause} has landed: yaoki why {view.blocked_by}"
+        return f"but only after {cause} has landed: yaoki why {view.blocked_by}"
     if run.pause_reason:
-        return f"this begins only when the paused run continues: yaoki answer {run.id} go"
+        return f"but only after the paused run continues: yaoki answer {run.id} go"
     return ""
 
 
@@ -280,9 +281,9 @@ def _shared_words(task: Task, names: Sequence[str]) -> str:
     more = f" and {len(names) - NAMES_SHOWN} more" if len(names) > NAMES_SHOWN else ""
     waived = clean_line(", ".join(task.waivers))
     return (
-        f"warning: {shown}{more} must still pass {waived}: once this work has landed, the tests "
-        f"that fail now are waived there as well, and a failure without the names of tests asks "
-        f"you again; repair the check instead: yaoki plan recheck {task.run_id}"
+        f"warning: {shown}{more} must still pass {waived}. After this work has landed, the tests "
+        f"that fail now are waived there as well, but a failure that names no tests asks you "
+        f"again. To correct the check instead: yaoki plan recheck {task.run_id}"
     )
 
 
@@ -292,8 +293,8 @@ def _unsaved_words(app: App, task: Task, names: Sequence[str]) -> str:
     more = f" and {len(names) - NAMES_SHOWN} more" if len(names) > NAMES_SHOWN else ""
     most = format_bytes(app.settings.limits.saved_bytes)
     return (
-        f"not saved: {shown}{more}: git ignores it, and it exceeds limits.saved_bytes ({most}); "
-        f"copy it from {clean_line(task.work.worktree)} before the run continues"
+        f"not saved: {shown}{more}: ignored by git and larger than limits.saved_bytes ({most}); "
+        f"copy what you need from {clean_line(task.work.worktree)} before the run continues"
     )
 
 
@@ -302,7 +303,7 @@ def _ended_wait(app: App, task: Task) -> str:
         return f"its wait is over; {task.stage.value} is repeated when a worker is free"
     if task.account in {account.name for account in app.store.accounts()}:
         account = clean_line(task.account, 60)
-        return f"its wait is over; one task tries the account {account} when a worker is free"
+        return f"its wait is over; one task tries account {account} when a worker is free"
     return f"its wait is over; attempt {task.attempt + 1} starts when a worker is free"
 
 

@@ -54,7 +54,7 @@ def dead(ctx: click.Context, as_json: bool, repo: Path) -> int:
 def revive(task: str, words: tuple[str, ...], run_name: str, as_json: bool, repo: Path) -> int:
     """Let workers claim TASK again.
 
-    TASK is a dead letter.  Its limits start again, and WORDS go to its agent.
+    TASK is a dead letter.  Its retry limits are reset, and WORDS go to its agent.
     """
     with open_app(repo) as app:
         refuse_agents(app)

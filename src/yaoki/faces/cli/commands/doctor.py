@@ -49,8 +49,8 @@ UNTRUSTED = "not given yet, so no command of this repository is run (yaoki trust
 TRUST_OUTDATED = "the settings have changed since it was given: no command is run (yaoki trust)"
 NOTHING_TO_TRUST = "nothing to trust yet: the settings name no command"
 OPEN_KEYRINGS = (
-    "; your kernel keyrings stay readable inside (bubblewrap or the kernel lacks seccomp); "
-    "what they hold: keyctl show"
+    "; your kernel keyrings can be read inside (bubblewrap or the kernel lacks seccomp); "
+    "to list them: keyctl show"
 )
 # SQLite versions in which a reset of the WAL cannot lose pages, per release line.
 WAL_FIX = ((3, 51, 3), (3, 50, 7), (3, 44, 6))
@@ -164,7 +164,7 @@ def _git_install_command() -> str:
 
 def _sandbox_remedy(mend: str) -> str:
     if sys.platform != "linux":
-        return "run yaoki on Linux, in a container or a machine of its own"
+        return "run yaoki on Linux, in a container, or on a separate machine"
     return mend if shutil.which("bwrap") else _install_command("bubblewrap")
 
 
@@ -213,7 +213,7 @@ def _base(app: App) -> Condition:
     try:
         return Condition("base", True, f"HEAD is {read_head_commit(app)[:10]}")
     except YaokiError:
-        words = "HEAD names no commit that can be read: a branch without commits, or lost objects"
+        words = "HEAD has no readable commit: the branch has no commits, or objects are missing"
         return Condition("base", False, words, GIT_FSCK)
 
 
@@ -225,7 +225,8 @@ def _settings(app: App) -> Condition:
         return Condition("settings", True, "defaults; no yaoki.toml (yaoki init makes one)")
     check_settings(app.settings)
     aside = commented_out_checks(app.context.loaded_settings.file.read_text(encoding="utf-8"))
-    more = f"; in comments: {list_some([_comment_words(one) for one in aside], 3)}" if aside else ""
+    commented = list_some([_comment_words(one) for one in aside], 3)
+    more = f"; commented-out checks: {commented}" if aside else ""
     more += _expired_quarantines(app)
     return Condition("settings", True, f"{app.context.loaded_settings.file}{more}")
 
@@ -254,7 +255,7 @@ def _trust(app: App) -> Condition:
 def _worktrees(app: App) -> Condition:
     root = app.context.worktrees_root
     if root.resolve().is_relative_to(app.repository.top.resolve()):
-        words = f"{root} is inside the repository; [workspace] root must lead out of it"
+        words = f"{root} is inside the repository; [workspace] root must be outside it"
         return Condition("worktrees", False, words, edit_command(app.repository.top))
     there = next(place for place in (root, *root.parents) if place.exists())
     if not os.access(there, os.W_OK | os.X_OK):
@@ -311,5 +312,5 @@ def _sandbox(app: App) -> Condition:
 
 
 def _remote(app: App) -> Condition:
-    """The remote that machines share; pending pushes are repeated when it answers."""
+    """The remote that machines share; pending pushes are retried when it answers."""
     return Condition("remote", True, f"{app.workspace.remote.check_remote()}, answers")

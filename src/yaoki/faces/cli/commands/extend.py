@@ -179,11 +179,11 @@ def complete(run_name: str, as_json: bool, repo: Path) -> int:
 @json_option
 @repo_option
 def recheck(run: str, file: Path | None, trust: bool, as_json: bool, repo: Path) -> int:
-    """Take over changed checks and set-up into RUN.
+    """Apply changed checks and set-up commands to RUN.
 
-    They are read from the plan of the run and from yaoki.toml as they are now, and become the next
-    revision of the run.  Tasks, goals and agents stay as they are.  If the run is over and not
-    merged, the next merge verifies it with them.
+    They are read again from the plan and from yaoki.toml, and become the next revision of the run.
+    Tasks, goals and agents do not change.  If the run has ended and is not merged, the next merge
+    verifies it with the new checks.
     """
     from yaoki.app.recheck import read_plan_again
     from yaoki.faces.cli.plan_arguments import require_plan_trust
@@ -217,7 +217,7 @@ def recheck(run: str, file: Path | None, trust: bool, as_json: bool, repo: Path)
 
 
 def _print_waiting(app: App, tasks: Sequence[TaskId]) -> str:
-    """Say how the tasks that wait for a person go on; returns the first command."""
+    """Print how the tasks that wait for a person can continue; returns the first command."""
     rows = [app.reads.task(task_id) for task_id in tasks]
     asking = [task for task in rows if task.state is State.ESCALATED]
     if not asking:
@@ -257,7 +257,7 @@ def _read_answer(app: App, run: Run, file: Path) -> PlannerAnswer:
 
 
 def _fix_hint(run: Run) -> str:
-    return f"fix it and send it again; the tasks of the run: yaoki status {run.id}"
+    return f"fix it and submit it again; the tasks of the run: yaoki status {run.id}"
 
 
 def _print_result(

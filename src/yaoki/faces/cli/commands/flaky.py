@@ -47,7 +47,7 @@ def flaky_stats(as_json: bool, repo: Path) -> int:
         print_wrapped("no test has failed and passed on the same commit yet")
         print_next_command("yaoki run PLAN")
         return 0
-    heads = ("rate (95 %)", "failed", "runs", "first seen", "last seen", "on", "test")
+    heads = ("rate (95 %)", "failed", "runs", "first seen", "last seen", "commits", "test")
     for words in align_columns([heads, *map(_row, tests)]):
         print_wrapped(words)
     for one in tests:
@@ -79,7 +79,7 @@ def _print_state(one: FlakyTestView) -> None:
         verifications = format_count(one.test.always_failed, "verification")
         print_wrapped(f"  it also failed in every run of {verifications}")
     if one.proposal:
-        print_wrapped(f"to excuse it until a date, add this to {SETTINGS} with an owner:")
+        print_wrapped(f"to quarantine it until a date, add this to {SETTINGS} with an owner:")
         for line in one.proposal.split("\n"):
             print_line(clean_line(line))
 
@@ -107,7 +107,7 @@ def flaky_plan(
 ) -> int:
     """Make a plan in which an agent repairs a flaky test.
 
-    TEST is a name of `yaoki stats flaky`; its check is run many times, and every run must pass.
+    TEST is a name from `yaoki stats flaky`.  Its check runs many times, and every run must pass.
     COMMAND runs a test that yaoki has not seen.  Without -o the plan is printed.
     """
     from yaoki.app.build import App

@@ -37,7 +37,7 @@ def hook() -> None:
 
 
 def _target_options(function: Any) -> Any:
-    local = click.option("--local", is_flag=True, help="The file for this checkout alone.")
+    local = click.option("--local", is_flag=True, help="The settings of this checkout only.")
     user = click.option("--user", is_flag=True, help="Your own settings, for all projects.")
     return local(user(function))
 
@@ -48,7 +48,7 @@ def _target_options(function: Any) -> Any:
     "--timeout",
     type=click.IntRange(10, TIMEOUT_S_MAX),
     default=TIMEOUT_S,
-    help="Seconds that one stop may take.",
+    help="The timeout of the checks at one stop, in seconds.",
 )
 @_target_options
 @json_option
@@ -74,11 +74,11 @@ def install(agent: str, timeout: int, local: bool, user: bool, as_json: bool, re
         for note in target.agent.notes:
             print_line(f"note: {note}")
         if not app.settings.checks:
-            print_line("note: no check is configured yet, so no stop can be proven")
+            print_line("note: no check is configured yet, so no stop can be verified")
             print_next_command("yaoki init")
             return 0
         if (question := app.trust.find_question()) is not None:
-            print_line("note: its checks run only once this repository is trusted")
+            print_line("note: the checks do not run until you trust this repository")
             print_next_command(question.command)
             return 0
         print_next_command(f"yaoki hook status {agent}")
@@ -209,13 +209,13 @@ def _describe_session(one: SessionStatus) -> str:
     "--max-iterations",
     type=click.IntRange(1, 100),
     default=None,
-    help="Stops that are checked before you are asked.",
+    help="The number of failed stops after which you are asked.",
 )
 @click.option(
     "--check", "checks", multiple=True, metavar="NAME", help="Only this check; may be repeated."
 )
 @click.option(
-    "--plan", metavar="FILE", default="", help="Take the checks and the limit from its phase."
+    "--plan", metavar="FILE", default="", help="Use the checks and the limit of this plan's phase."
 )
 @json_option
 @repo_option
@@ -261,14 +261,14 @@ def begin(
 @click.argument("choice", type=click.Choice([choice.value for choice in SessionChoice]))
 @click.argument("words", nargs=-1)
 @click.option(
-    "--session", default="", metavar="ID", help="The session; needed if there are several."
+    "--session", default="", metavar="ID", help="The session; required if there are several."
 )
 @json_option
 @repo_option
 def answer(choice: str, words: tuple[str, ...], session: str, as_json: bool, repo: Path) -> int:
     """Answer the question of a session.
 
-    A session asks when its attempts are used up; abort and take-over work at any time.
+    A session asks when its attempts are used up.  You can abort or take over at any time.
     """
     from yaoki.faces.hooks.messages import CHOICE_CONSEQUENCES
     from yaoki.faces.hooks.sessions import answer_session as answered

@@ -38,11 +38,11 @@ SHOWN_MAX = 20
     help="The format of FILE, if it cannot be recognised.",
 )
 @click.option("--goal", default="", metavar="TEXT", help="The goal of the run.")
-@click.option("--tag", default="", metavar="TAG", help="The list of a tasks.json to read.")
+@click.option("--tag", default="", metavar="TAG", help="Which list of tasks.json to read.")
 @click.option(
-    "--parallel", is_flag=True, help="The boxes of a checklist do not wait for each other."
+    "--parallel", is_flag=True, help="Let the items of a checklist run in parallel."
 )
-@click.option("--skip-unreadable", is_flag=True, help="Continue without what cannot be read.")
+@click.option("--skip-unreadable", is_flag=True, help="Leave out entries that cannot be read.")
 @json_option
 @repo_option
 def import_list(
@@ -104,7 +104,7 @@ def _read(file: Path) -> tuple[str, str]:
         raise PlanInvalid(f"{name} cannot be read: {reason}", hint=look) from fault
     except UnicodeDecodeError as fault:
         at = raw.count(b"\n", 0, fault.start) + 1
-        raise PlanInvalid(f"{name}:{at}: not UTF-8", hint="store the list as UTF-8") from fault
+        raise PlanInvalid(f"{name}:{at}: not UTF-8", hint="save the list as UTF-8") from fault
 
 
 def _refuse(imported: ImportedList, *, skip_unreadable: bool) -> None:

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     default=120,
     show_default=True,
     type=click.IntRange(1, TRIAL_SECONDS_MAX),
-    help="Longest time of one check on the base.",
+    help="The timeout of each check on the base, in seconds.",
 )
 @trust_option
 @json_option
@@ -87,7 +87,7 @@ def init(
         print_document(_document(found, place, dry_run=dry_run))
     elif dry_run:
         print_line()
-        print_line(clean_line(f"# {place} would hold:"))
+        print_line(clean_line(f"# {place} would contain:"))
         print_line(found.text)
     else:
         _print_result(app, found, place)
@@ -156,7 +156,7 @@ def _describe_change(added: Sequence[str], *, is_changed: bool, dry_run: bool) -
     would = "would be " if dry_run else ""
     if added:
         return f"{would}added: {', '.join(added)}"
-    return f"nothing new; its comments {would or 'are '}updated" if is_changed else "nothing new"
+    return f"nothing new; the comments {would or 'are '}updated" if is_changed else "nothing new"
 
 
 def _trust_written(app: App) -> None:
@@ -190,7 +190,7 @@ def _print_too_red(survey: ProjectSurvey, text: str, file: Path) -> None:
     names = {one.check.name for one in survey.trials if one.state is TrialState.TOO_RED}
     for one in commented_out_checks(text):
         if one.name in names:
-            words = f"{one.name} is a comment in line {one.line} of {file.name}"
+            words = f"{one.name} is commented out in line {one.line} of {file.name}"
             print_wrapped(clean_line(f"{words}: {one.remedy or one.reason}"))
 
 

@@ -34,8 +34,8 @@ EXECUTIONS_SHOWN = 12
 @click.option("--err", is_flag=True, help="Show standard error.")
 @click.option("--prompt", is_flag=True, help="Show the prompt of the agent.")
 @click.option("--check", metavar="NAME", default="", help="Show the output of this check.")
-@click.option("--execution", metavar="NAME", default="", help="Another execution of the check.")
-@click.option("--raw", is_flag=True, help="Show the file unchanged, also JSON lines.")
+@click.option("--execution", metavar="NAME", default="", help="Show this execution of the check.")
+@click.option("--raw", is_flag=True, help="Show the file unchanged, including JSON lines.")
 @click.option("-f", "--follow", is_flag=True, help="Follow until the attempt ends.")
 @run_option
 @json_option
@@ -124,7 +124,7 @@ class _LogSource:
         ]
 
     def other_lines(self) -> Iterator[str]:
-        """The shown execution, unless the verdict stands on it, and the others of the check."""
+        """The shown execution, unless the verdict is based on it, and the others of the check."""
         if self.chosen is None:
             return
         if not self.chosen.is_verdict:
@@ -134,7 +134,7 @@ class _LogSource:
             yield f"other executions of check {self._check}, with --execution:"
         listed = [one for one in others if one.purpose is not CheckRunPurpose.MUTANT]
         for one in listed[:EXECUTIONS_SHOWN]:
-            words = "the verdict stands on it" if one.is_verdict else one.words
+            words = "the verdict is based on it" if one.is_verdict else one.words
             yield f"  {one.name}: {words or 'not yet judged'}"
         rest = len(others) - len(listed[:EXECUTIONS_SHOWN])
         if rest:
@@ -146,7 +146,7 @@ class _LogSource:
         return [one for one in ran if one is not self.chosen]
 
     def next_command(self) -> str:
-        """After the log of an agent that of its first check, if it ran."""
+        """After the log of an agent: the command for the log of its first check, if that ran."""
         from yaoki.app.attempt_files import list_check_executions
 
         if self._others:

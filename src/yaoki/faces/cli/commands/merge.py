@@ -39,7 +39,9 @@ MERGE_WORDS = {
 @click.option("--into", metavar="BRANCH", default="", help="Merge into this branch instead.")
 @click.option("--force-ref", is_flag=True, help="Move the branch even if it is checked out.")
 @click.option("--partial", is_flag=True, help="Merge what has landed of an unfinished run.")
-@click.option("--unproven", is_flag=True, help="Run no check on the merge commit; recorded.")
+@click.option(
+    "--unproven", is_flag=True, help="Run no check on the merge commit; the journal says so."
+)
 @json_option
 @repo_option
 def merge(
@@ -53,9 +55,9 @@ def merge(
 ) -> int:
     """Merge the work of RUN into its base branch.
 
-    A clean checkout of the branch is fast-forwarded with it; one with uncommitted changes is left
-    alone, and the merge refused.  There are never conflicts.  If the branch has moved since the run
-    started, the merge commit is verified first.
+    If the branch is checked out, a clean checkout is fast-forwarded with it.  The merge is refused
+    if the checkout has uncommitted changes, or if there are conflicts.  If the branch has moved
+    since the run started, the merge commit is verified first.
     """
     from yaoki.app import commands
     from yaoki.app.run_view import list_refused_undos

@@ -35,13 +35,13 @@ def lang_option(function: CommandFunction) -> CommandFunction:
     return click.option(
         "--lang",
         type=click.Choice(LANGUAGES),
-        help="The language; by default the settings'.",
+        help="The language; by default that of the settings.",
     )(function)
 
 
 @dataclass(frozen=True, slots=True)
 class PromptSettings:
-    """The templates of a repository, and the names its settings add."""
+    """The templates of a repository, and the patterns that its settings add."""
 
     library: PromptLibrary
     language: str
@@ -100,7 +100,7 @@ def _location(label: str) -> str:
 
 @click.group()
 def prompts() -> None:
-    """Show, copy and try the prompts that agents get about a failure."""
+    """Show, copy and test the prompts that agents get after a failure."""
 
 
 @prompts.command("list")
@@ -201,13 +201,13 @@ def eject(patterns: tuple[str, ...], lang: str | None, as_json: bool, repo: Path
     "file",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="Values in a JSON file, instead of samples.",
+    help="Use the values in this JSON file instead of samples.",
 )
 @lang_option
 @json_option
 @repo_option
 def test(pattern: str, file: Path | None, lang: str | None, as_json: bool, repo: Path) -> int:
-    """Show what an agent would read."""
+    """Show the prompt that an agent would get."""
     from yaoki.formats.prompts import sample_failure
 
     settings, pattern = _open(repo, lang), prompt_name(pattern)
@@ -260,5 +260,7 @@ def _json(file: Path) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise click.UsageError(f"{file} is not valid JSON: {error}") from error
     if not isinstance(content, dict):
-        raise click.UsageError(f"{file} must hold one JSON object within {PARAMS_BYTES_MAX} bytes")
+        raise click.UsageError(
+            f"{file} must contain one JSON object of at most {PARAMS_BYTES_MAX} bytes"
+        )
     return content

@@ -56,7 +56,7 @@ def prune(dry_run: bool, as_json: bool, repo: Path) -> int:
 
 @click.command()
 @click.argument("run", default="")
-@click.option("--force", is_flag=True, help="Also a run whose work or revert is not merged.")
+@click.option("--force", is_flag=True, help="Archive it even if work or a revert is not merged.")
 @json_option
 @repo_option
 def forget(run: str, force: bool, as_json: bool, repo: Path) -> int:
@@ -77,14 +77,14 @@ def forget(run: str, force: bool, as_json: bool, repo: Path) -> int:
         if unmerged and not force:
             raise NotNow(
                 f"the work of run {found.id} is not merged",
-                hint=f"{view.next_command}, or forget it all the same: "
+                hint=f"{view.next_command}, or forget it without merging: "
                 f"yaoki forget {found.id} --force",
             )
         if view.unmerged_reverts and not force:
             revert = view.unmerged_reverts[0]
             raise NotNow(
                 clean_line(view.describe_revert(revert)),
-                hint=f"{revert.next_command}, or forget it all the same: "
+                hint=f"{revert.next_command}, or forget it without merging: "
                 f"yaoki forget {found.id} --force",
             )
         done = RunArchiver(app).forget(found, unmerged=force)
@@ -100,7 +100,7 @@ def forget(run: str, force: bool, as_json: bool, repo: Path) -> int:
 
 
 def _missing_run(app: App) -> NotNow:
-    """Deleting branches needs a name; the newest run may be another than the person thinks of."""
+    """Branches are deleted, so a name is required: the newest run may not be the intended one."""
     from yaoki.app.prune import list_forgettable_runs
 
     found = list_forgettable_runs(app)
@@ -170,7 +170,7 @@ def _show(pruning: RunArchiver, pruned: PruneResult, fates: list[RetentionDecisi
 
 
 def _branch_note(each: ArchivedRun) -> str:
-    """The run branch stays where no other branch holds its commits."""
+    """A run branch is not deleted when no other branch contains its commits."""
     heads = [ref.removeprefix("refs/heads/") for ref in each.refs_kept]
     return f"; {', '.join(heads)} stays, because no other branch has its commits" if heads else ""
 

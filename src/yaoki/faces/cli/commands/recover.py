@@ -34,18 +34,18 @@ SHOWN = 100
 @click.command()
 @click.argument("what", metavar="[TASK|RUN]", default="")
 @click.option(
-    "--attempt", type=click.IntRange(0), help="Only this attempt; 0: a group before its rollback."
+    "--attempt", type=click.IntRange(0), help="Only this attempt; 0 is a group before its rollback."
 )
-@click.option("--branch", metavar="NAME", default="", help="Make a branch at the newest of them.")
+@click.option("--branch", metavar="NAME", default="", help="Create a branch at the newest of them.")
 @run_option
 @json_option
 @repo_option
 def recover(
     what: str, attempt: int | None, branch: str, run_name: str, as_json: bool, repo: Path
 ) -> int:
-    """List the saved work of every attempt, of TASK or of RUN.
+    """List the saved work of all attempts, or only those of TASK or RUN.
 
-    With --branch, make a branch of it.
+    With --branch, create a branch at it.
     """
     from yaoki.app.build import App
     from yaoki.app.empty_attempts import find_empty_attempts
@@ -136,7 +136,7 @@ def _list(
         )
         for w in works[-SHOWN:]
     ]
-    none = "archived runs have all saved work" if unpack_archive else "no work is saved yet"
+    none = "all saved work is in archived runs" if unpack_archive else "no work is saved yet"
     for text in align_columns(rows) or [none]:
         print_wrapped(text)
     if len(works) > SHOWN:
@@ -150,8 +150,8 @@ def _list(
 
 
 def _describe(work: SavedWork) -> str:
-    """Work after the end of the attempt, often a person's, has the subject of the attempt."""
-    later = ", as its worktree was later" if "-late" in work.ref else ""
+    """Work saved after the end of the attempt, often a person's, has the subject of the attempt."""
+    later = ", changed after the attempt" if "-late" in work.ref else ""
     return f"{clean_line(work.subject, 80)}{later}"
 
 

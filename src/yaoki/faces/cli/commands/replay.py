@@ -48,7 +48,7 @@ def _handle_sigterm() -> Iterator[None]:
 
 def _progress(n: int, total: int, landing: LandedCommit) -> None:
     name, commit = clean_line(landing.task.spec.name, 60), landing.proof.landed_commit[:SHORT]
-    click.echo(f"proving {n} of {total} again: {name} {commit}", err=True)
+    click.echo(f"verifying {n} of {total} again: {name} {commit}", err=True)
 
 
 def _show(one: CommitReplay) -> None:

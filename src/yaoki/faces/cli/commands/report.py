@@ -59,7 +59,7 @@ FORMATS = {
     "--format",
     "form",
     type=click.Choice(["text", "markdown", "html", "json"]),
-    help="By default that of FILE's extension, or text.",
+    help="The format; by default that of FILE's extension, or text.",
 )
 @click.option(
     "-o",
@@ -89,7 +89,7 @@ def report(
 
     if str(receipt) == STDOUT and (as_json or form or output):
         raise click.UsageError(
-            "standard output takes one document: write the report or the receipt to a file"
+            "standard output can take only one document: write the report or the receipt to a file"
         )
     with open_app(repo, read_only=True, named=run) as app:
         document = make_report(app, app.lookup.find_run(run))
@@ -288,7 +288,7 @@ def _print_waived(view: RunView, outcomes: Mapping[str, Mapping[str, str]]) -> N
         print_wrapped(f"  … {len(lines) - SHOWN} more have checks that a person waived")
     proofs = [task.row.state for task in view.tasks if is_proof(task)]
     if view.status is RunStatus.DONE and proofs[-1:] == [State.DONE]:
-        print_wrapped("  the whole run branch was then verified once more")
+        print_wrapped("  the whole run branch was verified again after that")
 
 
 def _print_rest(tasks: Sequence[TaskView]) -> None:

@@ -39,9 +39,17 @@ CONSEQUENCES = {
     help="Whether the task may be retried automatically.",
 )
 @click.option(
-    "--partial-changes", is_flag=True, help="Something outside the worktree may be half changed."
+    "--partial-changes",
+    is_flag=True,
+    help="Something outside the worktree may be only partly changed.",
 )
-@click.option("--retry-after", metavar="S", type=float, default=None, help="Seconds to wait first.")
+@click.option(
+    "--retry-after",
+    metavar="S",
+    type=float,
+    default=None,
+    help="Seconds to wait before the retry.",
+)
 @json_option
 @click.option("--repo", metavar="DIR", help="The repository; by default that of the calling task.")
 @click.pass_obj
@@ -56,10 +64,11 @@ def result(
     as_json: bool,
     repo: str | None,
 ) -> int:
-    """Report how your attempt at a task ended; for agents.  A claim, never a proof.
+    """Report how your attempt at a task ended; for agents.  The report is a claim, not a proof.
 
-    failed: tried again with your words.  conflict: the task and its checks contradict each other; a
-    person decides.  question: a person answers.  done: the checks decide.
+    failed: the task is retried, and the next attempt gets your summary.  conflict: the task and its
+    checks contradict each other; a person decides.  question: a person answers.  done: the checks
+    decide.
     """
     from yaoki.adapters.agents.result_file import ResultStatus
     from yaoki.faces.mcp.call_context import CallContext

@@ -141,7 +141,7 @@ def run(
 
 @contextmanager
 def _report_early_interrupt(plan: str, *, as_json: bool) -> Iterator[None]:
-    """No run is stored yet, or nobody was told its name."""
+    """The run is not stored yet, or its name was not printed yet."""
     try:
         yield
     except KeyboardInterrupt:
@@ -157,7 +157,7 @@ def _report_interrupt(app: App, run: Run, *, as_json: bool) -> int:
 
 
 def _warn_of_uncommitted(app: App, plan: str) -> None:
-    """The run begins at a commit, so uncommitted changes are left out: say so."""
+    """Print a note: the run begins at a commit, so uncommitted changes are not part of it."""
     from yaoki.app.uncommitted_files import describe_uncommitted
 
     own = [] if _is_goal(plan) else [Path(plan)]
@@ -392,7 +392,7 @@ def watch(run: str, once: bool, repo: Path) -> int:
                 and not app.services.list_live_workers()
             ):
                 following.note = (
-                    f"no worker is running this, unless one waits elsewhere: {view.next_command}"
+                    f"no worker is running this run; to continue it here: {view.next_command}"
                 )
             following.follow_and_close(rest, lambda s: app.clock.sleep(timedelta(seconds=s)))
             view = load_run_view(app, app.reads.run(found.id))

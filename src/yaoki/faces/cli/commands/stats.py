@@ -51,8 +51,8 @@ NOTHING_SENT = "no prompt about a failure has been sent yet"
 def stats(context: click.Context, by: tuple[str, ...], as_json: bool, repo: Path) -> int:
     """Show what fixed which failure: pattern, agent, conversation, prompt.
 
-    Counts are those of all runs, archived ones included. The interval is the 95 % Wilson interval
-    of the rate.
+    All runs are counted, including archived ones. The interval is the 95 % Wilson interval of the
+    rate.
     """
     if context.invoked_subcommand is not None:
         return 0
@@ -100,7 +100,7 @@ def prompts(as_json: bool, repo: Path) -> int:
 @json_option
 @repo_option
 def forecast(as_json: bool, repo: Path) -> int:
-    """Show how often runs took what was forecast at their start."""
+    """Show how often runs stayed within the forecast made at their start."""
     from yaoki.app.forecast import describe_unreadable
     from yaoki.app.warning_output import print_warning
     from yaoki.views.forecasts import coverage, score_document
@@ -137,7 +137,7 @@ def _forecast_lines(
             words = f"{counts['inside']} of {format_count(runs, 'run')} inside P10 to P90"
             beside = f"{counts['below']} below, {counts['above']} above"
             measure = name.replace("_", " ")
-            yield f"{measure}: {words} ({counts['inside'] / runs:.0%}, meant: 80%), {beside}"
+            yield f"{measure}: {words} ({counts['inside'] / runs:.0%}, target: 80%), {beside}"
     for run, record in list(records.items())[-RUNS_SHOWN:]:
         yield f"{run}: {score_words(record)}"
 
@@ -169,7 +169,7 @@ def _print_table(found: Sequence[CureRate], parts: Sequence[TreatmentPart]) -> N
     """A prompt is long, so it is the last column."""
     shown = [part for part in parts if part is not TreatmentPart.PROMPT]
     last = [part for part in parts if part is TreatmentPart.PROMPT]
-    numbers = ("sent", "cured", "not", "rate", "95 %")
+    numbers = ("sent", "fixed", "not fixed", "rate", "95 %")
     heads = (*(part.value for part in shown), *numbers, *(part.value for part in last))
     rows = [_row(rate, parts, shown, last) for rate in found]
     for words in align_columns([heads, *rows]):

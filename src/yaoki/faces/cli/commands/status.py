@@ -200,7 +200,7 @@ def print_head(view: RunView) -> None:
 
 
 def _status_detail(view: RunView) -> str:
-    """The part that the status alone does not tell: nobody works, or only a part is missing."""
+    """What the status alone does not say: no worker runs it, or only some tasks landed."""
     if view.status is RunStatus.ACTIVE and not view.is_carried:
         return f" ({IdleReason.NOBODY})"
     if view.status is RunStatus.CANCELLED and view.landable_tasks_landed:

@@ -109,7 +109,7 @@ def _print_nothing_to_trust(place: str, settings_file: Path | None) -> None:
     if settings_file is not None:
         words = f"{clean_line(settings_file.name)} names no command"
     else:
-        words = "there is no yaoki.toml; yaoki init names what it would run"
+        words = "there is no yaoki.toml; yaoki init lists what it would run"
     print_wrapped(f"{clean_line(place)}: nothing to trust yet: {words}")
     print_next_command("yaoki doctor" if settings_file else "yaoki init")
 

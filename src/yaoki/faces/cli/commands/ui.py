@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 @click.option(
     "--host", metavar="ADDRESS", help="The address to listen on; by default this machine only."
 )
-@click.option("--read-only-link", is_flag=True, help="Also print a link that only allows looking.")
+@click.option("--read-only-link", is_flag=True, help="Also print a read-only link.")
 @click.option("--open/--no-open", "wanted", default=False, help="Open it in a browser.")
 @repo_option
 def ui(port: int | None, host: str | None, read_only_link: bool, wanted: bool, repo: Path) -> int:
     """Serve the page of this repository's runs, on this machine alone, until interrupted.
 
-    The printed link holds a token: anyone who has it may answer and cancel.  Where the background
+    The printed link contains a token: anyone who has it may answer and cancel.  If the background
     worker serves the page already, only the link is printed.
     """
     from yaoki.app.build import App
@@ -42,7 +42,7 @@ def ui(port: int | None, host: str | None, read_only_link: bool, wanted: bool, r
     address = served_page_address(app) if port is None and host is None else ""
     if address:
         _print_links(app, address, read_only_link=read_only_link, wanted=wanted)
-        print_line("the background worker serves it until: yaoki down")
+        print_line("the background worker serves the page; to stop it: yaoki down")
         return 0
     return _serve(app, _bind(port, host), read_only_link=read_only_link, wanted=wanted)
 
@@ -54,10 +54,10 @@ def _bind(port: int | None, host: str | None) -> ListeningSocket:
     if host is not None and not is_loopback(host):
         number = bound.listen_address.port
         print_line(
-            f"warning: {host} is reached over the network, and nothing is encrypted on the way;"
+            f"warning: {host} can be reached over the network, and the connection is not encrypted;"
         )
         print_line("anyone with the link may answer, cancel, and read code, prompts and logs.")
-        print_line(f"a tunnel is better: ssh -L {number}:localhost:{number} THIS-MACHINE")
+        print_line(f"a tunnel is safer: ssh -L {number}:localhost:{number} THIS-MACHINE")
     return bound
 
 
@@ -75,7 +75,7 @@ def _serve(app: App, bound: ListeningSocket, *, read_only_link: bool, wanted: bo
     while server.is_serving and not stopped.wait(1.0):
         pass
     if not stopped.is_set():
-        raise NotNow("the page's server ended by itself", hint="yaoki doctor")
+        raise NotNow("the page's server ended unexpectedly", hint="yaoki doctor")
     server.stop()
     print_line("the page is no longer served")
     return 0
@@ -87,7 +87,7 @@ def _print_links(app: App, address: str, *, read_only_link: bool, wanted: bool) 
     passes, now = access_tokens_of(app), app.clock.now()
     print_line(f"the page: {passes.link(address, ACT, now)}")
     if read_only_link:
-        print_line(f"to look only: {passes.link(address, LOOK, now)}")
+        print_line(f"read-only: {passes.link(address, LOOK, now)}")
     if wanted and not webbrowser.open(
         _write_redirect(app, passes.link(address, ACT, now)).as_uri()
     ):

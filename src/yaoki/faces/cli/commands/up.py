@@ -46,9 +46,9 @@ def up(
     as_json: bool,
     repo: Path,
 ) -> int:
-    """Keep a background worker for this repository's store.
+    """Start the background worker for this repository's store.
 
-    A second call changes nothing.
+    If it is running already, nothing changes.
     """
     with open_app(repo, create=True) as app:
         refuse_agents(app)
@@ -118,17 +118,17 @@ def _page(app: App) -> str | None:
 def _print_worker(app: App, found: RunningDaemon, *, started: bool, asked: bool) -> None:
     slots = found.facts.get("slots", "?")
     if started:
-        print_line(f"the background worker is up: process {found.pid}, {slots} slots")
-        print_line("it survives this terminal and serves every run of this store")
+        print_line(f"the background worker is running: process {found.pid}, {slots} slots")
+        print_line("it keeps running when this terminal closes, and serves every run of this store")
     else:
-        print_line(f"the background worker was up already: process {found.pid}, {slots} slots")
+        print_line(f"the background worker is running already: process {found.pid}, {slots} slots")
         if asked:
             print_line(
                 "its slots and tags stay as they are; to change them: yaoki down, then yaoki up"
             )
     print_line(f"log: {clean_line(str(app.services.daemon.log))}")
     if page := _page(app):
-        print_line(f"page: {page}; its link: yaoki ui")
+        print_line(f"page: {page}; to print its link: yaoki ui")
     print_next_command("yaoki status --workers")
 
 
@@ -154,12 +154,14 @@ def down(wait_s: float, as_json: bool, repo: Path) -> int:
             told = {"schema": SCHEMA, "up": False, "was_up": was, "open_runs": left}
             print_document(told)
             return 0
-        print_line("the background worker is down" if was else "no background worker was up")
+        print_line("background worker stopped" if was else "no background worker was running")
         if unknown:
             print_line(f"it is unknown whether runs are open: {clean_line(unknown)}")
         if left:
             one, many = "run is", "runs are"
-            print_line(f"{format_count(len(left), one, many)} not finished; any worker continues")
+            print_line(
+                f"{format_count(len(left), one, many)} not finished; any worker can continue"
+            )
         print_next_command("yaoki doctor" if unknown else "yaoki up" if left else "yaoki status")
     return 0
 
@@ -184,13 +186,13 @@ def _stop(app: App, patience: timedelta) -> bool:
     daemon.send_signal()
     if daemon.wait_until_gone(STOPPED_WITHIN):
         return True
-    # It is stuck; what it worked at is as after a kill, and the next worker continues.
+    # It is stuck; its tasks are in the same state as after a kill, and the next worker continues.
     daemon.send_signal()
     if not daemon.wait_until_gone(ENDED_WITHIN):
         found = daemon.find_running()
         pid = found.pid if found else "?"
         raise NotNow(
             f"the background worker, process {pid}, has not stopped after three requests",
-            hint=f"see {daemon.log}; wait, or kill {pid}: another worker takes over its tasks",
+            hint=f"see {daemon.log}; wait, or run kill {pid}: another worker takes over its tasks",
         )
     return True

@@ -48,7 +48,7 @@ def validate(plan: Path, agents: tuple[str, ...], as_json: bool, repo: Path) -> 
     # A plan may be checked on a machine without agents.
     print_missing(absent)
     if question is not None:
-        print_wrapped(f"note: a run asks for your trust first: {clean_line(question.sentence)}:")
+        print_wrapped(f"note: a run asks for trust first: {clean_line(question.sentence)}:")
         for text in question.shown_lines:
             print_line(f"  {clean_line(text, LINE_CHARS_MAX)}")
     run = trust_command or f"yaoki run {shlex.quote(str(plan))}"

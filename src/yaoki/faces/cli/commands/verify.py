@@ -47,8 +47,8 @@ STDIN = "-"
 def verify(what: str, ref: str, replay: bool, trust: bool, as_json: bool, repo: Path) -> int:
     """Check RECEIPT (- is standard input) against git, or RUN's store against journal file and git.
 
-    By default the newest run.  Exit code 0 only if every line is ok.  --replay runs the checks of
-    every landed commit again, in a fresh clone that is removed afterwards.
+    The default is the newest run.  The exit code is 1 if a line is BAD.  --replay runs the checks
+    of every landed commit again, in a fresh clone that is removed afterwards.
     """
     if names_receipt(what):
         if replay:

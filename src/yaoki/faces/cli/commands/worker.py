@@ -126,9 +126,8 @@ def _serve(
 
     def on_stop_request(stop: StopRequest) -> None:
         if lock is not None and not stop.now:
-            # A command that needs a background worker from here on starts the next one; on a full
-            # disk
-            # this is not recorded, and the worker stops all the same.
+            # From now on, a command that needs a background worker starts a new one.  On a full
+            # disk this is not recorded, but the worker stops.
             with suppress(YaokiError):
                 lock.mark_ready(slots=slots, tags=list(all_tags), stopping=True)
         tell(f"worker: {STOPPING_NOW}" if stop.now else "worker: running agents finish first")

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from yaoki.app.build import App
     from yaoki.core.model import AgentSpec, CheckSpec, Finding
 
-NO_AGENTS = "none in the settings, none known on the PATH; a plan may bring its own command"
-NO_CHECKS = "none in the settings; each plan must bring its own"
+NO_AGENTS = "none in the settings and none known on the PATH; a plan may name its own command"
+NO_CHECKS = "none in the settings; each plan must have its own"
 ASIDE_SHOWN = 3
 CHECK_TIMEOUT = timedelta(minutes=10)
 SETUP = "set-up"
@@ -129,7 +129,7 @@ def _commented_tests(app: App) -> Condition | None:
     again = edit if all(one.needs_edit for one in tests) else "yaoki init --again"
     words = "; ".join(one.words for one in tests[:ASIDE_SHOWN])
     return Condition(
-        "checks", True, f"none runs tests; in {file.name} {words}", again, is_warning=True
+        "checks", True, f"no check runs tests; in {file.name} {words}", again, is_warning=True
     )
 
 
@@ -187,7 +187,7 @@ def _check(app: App, spec: CheckSpec) -> Condition:
         if remedy := choose_local_command(install_command(program)):
             install = install_for_environment(remedy, spec.env, app.repository.top)
             return Condition(name, False, words, install)
-        words = f"{words}; install it, or drop checks.{spec.name}"
+        words = f"{words}; install it, or remove checks.{spec.name}"
         return Condition(name, False, words, edit_command(app.repository.top))
     return Condition(name, True, " ".join(spec.argv))
 
@@ -201,8 +201,8 @@ def _missing_environment(app: App, spec: CheckSpec) -> Condition | None:
         return None
     name, words = f"check {spec.name}", lacking.sentence
     if lacking.setting:
-        other = f"use that of another checkout, {lacking.setting} in env of checks.{spec.name}"
-        words = f"{words}; {other}, or create it"
+        other = f"use that of another checkout: {lacking.setting} in env of checks.{spec.name}"
+        words = f"{words}; {other}; or create it"
     return Condition(name, False, words, lacking.command)
 
 
@@ -211,7 +211,7 @@ def _python(used: Collection[str]) -> Iterator[Condition]:
     from yaoki.app.remedies import find_own_python, suggest_project_python
 
     if used and (own := find_own_python()):
-        words = f"{own} is yaoki's own; if your packages are not there: {suggest_project_python()}"
+        words = f"{own} belongs to yaoki; if it lacks your packages: {suggest_project_python()}"
         yield Condition("PATH", True, words)
 
 
@@ -259,7 +259,7 @@ def _finding(
         remedy = f"narrow {own} to files that pass"
         if alike := describe_alike_failures(finding):
             words = f"red at the base: {alike}"
-            remedy = f"probably the environment: fix it, or put a variable into env of {own}"
+            remedy = f"probably the environment: fix it, or set a variable in env of {own}"
         return Condition(name, False, f"{words}; {remedy}", edit_command(app.repository.top))
     if finding.check in guards and finding.outcome is Outcome.FAILED:
         known = format_count(int(finding.params.get("failureCount", 0)), "known failure")
@@ -279,7 +279,7 @@ def _find_place(app: App, check: str) -> str:
 
 
 def _missing_command(app: App, finding: Finding, command: str) -> Condition:
-    """A command that the check starts is missing: set-up lacks, or it must be installed."""
+    """A command that the check starts is missing: there is no set-up, or it must be installed."""
     from yaoki.app.checkout_files import read_checkout
     from yaoki.app.remedies import choose_local_command
     from yaoki.formats.discovery import find_checks, install_command

@@ -22,7 +22,7 @@ _PARTS = lazy_compile(r", |; |: |\? ")
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """One condition, and the command to type when it is bad, or good but not complete.
+    """One condition, and the command to type when it is bad or incomplete.
 
     `is_warning`: yaoki works, but its results prove less than they could.
     """
@@ -58,7 +58,7 @@ def command_in(hint: str) -> str:
 
 
 def edit_command(top: Path, name: str = SETTINGS) -> str:
-    """Only a person knows what the settings should be; what is no file is in the way."""
+    """The command that edits the settings; a folder of that name is moved away first."""
     file = top / name
     if file.is_dir():
         return f"mv {shell_quote(file)} {shell_quote(top / 'yaoki.toml.old')}"

@@ -52,7 +52,7 @@ def examine_storage(app: App) -> Iterator[Condition]:
         found = find_unknown_branches(app) if ok else UnknownBranches()
         yield from _describe_elsewhere(found)
         if left := found.deleted:
-            words = f"none, though {branches(left)} here: .yaoki was deleted"
+            words = f"none, but {branches(left)} here: .yaoki was deleted"
             yield Condition("store", False, words, suggest_recovery(left[-1]))
             return
         words = f"none yet, and {top} is not writable"
@@ -68,7 +68,7 @@ def examine_storage(app: App) -> Iterator[Condition]:
         found = find_unknown_branches(app)
         yield from _describe_elsewhere(found)
         if left := found.deleted:
-            words = f"{branches(left)} here that the store does not know: another store had them"
+            words = f"{branches(left)} here, but not in the store: another store had their runs"
             yield Condition("run branches", False, words, suggest_recovery(left[-1]))
         yield from _closed_accounts(app)
 
@@ -113,7 +113,7 @@ def _move_command(path: Path) -> str:
 
 
 def _examine_server(app: App) -> Iterator[Condition]:
-    """Pages and backups of a server are its operator's; its content is ours."""
+    """The operator of the server cares for pages and backups; yaoki checks the content."""
     there = _examine_store(app, lambda: _server_condition(app))
     yield there
     if there.ok and app.has_store:
@@ -124,7 +124,7 @@ def _examine_server(app: App) -> Iterator[Condition]:
 
 
 def _closed_accounts(app: App) -> Iterator[Condition]:
-    """The accounts that no task uses now; whether a person mended one, the next task finds out."""
+    """The accounts that no task uses now; the next task finds out whether one works again."""
     for account in app.store.accounts():
         if words := describe_closed_account(account, app.clock.now()):
             yield Condition("account", True, words)
@@ -146,7 +146,7 @@ def _file_condition(app: App) -> Condition:
         return Condition("store", False, f"{path} is damaged: {wrong[0]}; {remedy}", REOPEN_COMMAND)
     aside = app.context.list_quarantined_stores()
     damaged = format_count(len(aside), "damaged one is", "damaged ones are")
-    copies = f"; {damaged} kept, the newest in {aside[-1]}" if aside else ""
+    copies = f"; {damaged} stored, the newest in {aside[-1]}" if aside else ""
     return Condition("store", True, f"{path}, intact{copies}")
 
 
@@ -155,13 +155,13 @@ def _journal_file_condition(app: App) -> Condition:
     folder, missing = app.context.journal_folder, app.store.lines_missing_in_journal_file()
     if missing:
         lacks = f"{folder} lacks {format_count(len(missing), 'line')}, the first is {missing[0]}"
-        words = f"{lacks}; move it away and the next command writes it again"
+        words = f"{lacks}; after you move it away, the next command writes it again"
         return Condition("journal file", False, words, _move_command(folder))
     return Condition("journal file", True, f"{folder}, has every entry of the journal")
 
 
 def _journal_condition(app: App) -> Condition:
-    """The journal must give the same rows."""
+    """Folding the journal must give the same rows."""
     runs = app.reads.runs()[-RUNS_AUDITED:]
     wrong = [words for run in runs for words in app.store.audit(run.id)]
     strayed, unseen = _find_drift(app, runs)
@@ -175,7 +175,7 @@ def _journal_condition(app: App) -> Condition:
 
 
 def _copy_command(app: App) -> str:
-    """Beside the repository: inside it git would see the copy."""
+    """The copy is beside the repository, because git would see it inside."""
     top = app.repository.top
     if app.context.is_store_on_server:
         file = shell_quote(top.with_name(f"{top.name}-yaoki.sql"))
@@ -186,7 +186,7 @@ def _copy_command(app: App) -> str:
 
 
 def _describe_drift(app: App, run: Run) -> str:
-    """The branch of a run that a person has merged is theirs to delete."""
+    """A person may delete the branch of a run after merging it."""
     from yaoki.app.run_branch import detect_external_merge
 
     words = app.workspace.branches.describe_drift(run)
