@@ -23,10 +23,9 @@ COLOURS = {
     "each proven": "bold",
     " LIES ": "bold red",
     " yaoki runs ": "bold red",
-    " RISES ": "bold green",
-    " rises ": "green",
+    " LANDS ": "bold green",
     " lands ": "green",
-    " falls ": "yellow",
+    " fails ": "yellow",
     " asks ": "magenta",
     " found ": "cyan",
 }

@@ -11,7 +11,7 @@ def check_story(output: str) -> None:
     said = r'add +LIES +its agent says "All tests pass\."\n +yaoki runs test-add: .+'
     lies = re.search(said, story)
     assert lies, story
-    assert re.search(r"add +RISES +attempt 2: test-add passes on \w{10}", story[lies.end() :])
+    assert re.search(r"add +LANDS +attempt 2: test-add passes on \w{10}", story[lies.end() :])
     assert "kill -9" in story
     assert len(story.splitlines()) <= 48
 

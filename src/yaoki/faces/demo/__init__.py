@@ -1,4 +1,4 @@
-"""`yaoki demo`: eight agents fail in eight ways, and yaoki recovers.  No key, no network."""
+"""`yaoki demo`: agents fail in seven ways, and yaoki recovers.  No key, no network."""
 
 from __future__ import annotations
 

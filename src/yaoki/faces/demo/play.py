@@ -60,7 +60,7 @@ def _require_empty(folder: Path) -> Path:
 
 
 class DemoPlay:
-    """Printed in lines as it happens."""
+    """Runs the demo and prints each event as it happens."""
 
     def __init__(self, home: Path) -> None:
         self._home = home
@@ -95,11 +95,11 @@ class DemoPlay:
             worker.wait()
         print_line()
         print_line(
-            emphasize(f"  kill -9 {worker.pid}: the worker is dead. Its agents work on, unwatched.")
+            emphasize(f"  kill -9 {worker.pid}: the worker is killed. Its agents keep running.")
         )
         print_line(
             emphasize(
-                "  yaoki resume: they are found again; nothing is lost, nothing is done twice."
+                "  yaoki resume: the new worker finds them; nothing is lost, nothing is done twice."
             )
         )
         print_line()
@@ -130,7 +130,7 @@ class DemoPlay:
             (sys.executable, "-P", "-m", "yaoki", *words), cwd=self._repo, env=self._env
         )
 
-    # -------------------------------------------------------------- held to its word
+    # -------------------------------------------------------------- the result
 
     def _find_differences(self, code: int) -> list[str]:
         """Every difference from what the demo promises; nothing is assumed."""
@@ -180,20 +180,20 @@ class DemoPlay:
 
         walls = App(self._repo).context.sandbox_choice
         if walls.applies_to_agent(ACTOR):
-            return "Agents and checks run in a sandbox: bubblewrap is here, nothing had to be set."
+            return "Agents and checks run in a sandbox, because bubblewrap is installed."
         return walls.explain_unsandboxed([ACTOR])
 
     def _print_end(self, wrong: list[str]) -> None:
         print_line()
         if wrong:
             print_line(emphasize("The demo did not end as promised: " + "; ".join(wrong), "red"))
-            print_line(f"All files are in {self._home}; please report it with that folder.")
+            print_line(f"All files are in {self._home}; please report this and attach that folder.")
             return
         seconds = f"In {self._seconds():.0f} s"
         print_line(
             emphasize(
-                f"{seconds}: {len(LANDING_TASKS)} of 10 landed, each proven, each once; one "
-                f"asks you."
+                f"{seconds}: {len(LANDING_TASKS)} of 10 tasks landed, each proven and landed once; "
+                f"one asks you."
             )
         )
         print_line("Your turn:")
@@ -205,11 +205,11 @@ class DemoPlay:
 
     def _next_commands(self) -> list[tuple[str, str]]:
         return [
-            ("yaoki why add", "# which rule sent the liar back, with its numbers"),
+            ("yaoki why add", "# which rule rejected the false claim, with its numbers"),
             ("yaoki report", "# what landed, and what proves it"),
-            (f'yaoki answer {ASKING_TASK} retry "A daruma."', "# the one question"),
-            ("yaoki resume", "# goes on: the logo, then the poster that waits for it"),
-            ("yaoki ui", "# all of it on a page; Ctrl-C ends it"),
+            (f'yaoki answer {ASKING_TASK} retry "A daruma."', "# answer the one question"),
+            ("yaoki resume", "# continue: the logo, then the poster that needs it"),
+            ("yaoki ui", "# the run on a web page; Ctrl-C stops the server"),
         ]
 
 

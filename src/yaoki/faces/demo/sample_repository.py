@@ -55,14 +55,14 @@ MODULES: dict[str, tuple[str, Any, str]] = {
 
 # The tasks, and how their agents fail.
 CAST = {
-    "greet": "simply does it",
+    "greet": "does the work at once",
     "add": 'does nothing, and says "All tests pass."',
-    "words": "leaves the rest out",
+    "words": "does only half of the work",
     "clock": "hangs",
-    "price": "meets a 429 with Retry-After: 2",
-    "teal": "paints a line",
-    "rose": "paints the same line",
-    "night": "is at work when its worker is killed with kill -9",
+    "price": "gets a 429 with Retry-After: 2",
+    "teal": "changes a line",
+    "rose": "changes the same line",
+    "night": "is working when its worker is killed with kill -9",
     "logo": "has a question that only a person can answer",
     "poster": "needs the logo",
 }
@@ -108,7 +108,7 @@ def make_plan() -> dict[str, Any]:
     for name in ("logo", "poster"):
         checks[name] = {"file": {"path": f"{name}.txt", "exists": True}}
     return {
-        "goal": "Eight small changes by agents that fall in eight ways",
+        "goal": "Ten small changes by agents that fail in different ways",
         "base": "main",
         "agents": {
             "actor": {"preset": "scripted", "options": {"scenario": {"tasks": make_script()}}}
@@ -150,13 +150,13 @@ def make_script() -> dict[str, list[Any]]:
 
 def make_tasks() -> list[dict[str, Any]]:
     goals = {
-        "greet": "Greet people by name. (This agent simply does it.)",
+        "greet": "Greet people by name. (This agent does the work at once.)",
         "add": "Add two numbers. (This agent says 'All tests pass.' and does nothing.)",
-        "words": "Split a text into words. (This agent leaves the rest out.)",
+        "words": "Split a text into words. (This agent does only half of the work.)",
         "clock": "Show seconds as minutes. (This agent hangs.)",
-        "price": "Show cents as a price. (This agent meets a 429 with Retry-After: 2.)",
+        "price": "Show cents as a price. (This agent gets a 429 with Retry-After: 2.)",
         "teal": "Make the theme teal.",
-        "rose": "Make the theme rose. (This one conflicts with teal.)",
+        "rose": "Make the theme rose. (This task conflicts with teal.)",
         "night": "Tell night from day. (Its worker is killed with kill -9 in the middle.)",
         "logo": "Draw the logo. (This agent has a question only a person can answer.)",
         "poster": "Print the logo on a poster.",

@@ -80,7 +80,7 @@ class Narrator:
             case "ESCALATE_DECISION":
                 self._line(part.name, "asks", data["failure"]["message"], "magenta")
             case "LEASE_EXPIRED":
-                words = "its worker is dead, its agent is not: it goes on"
+                words = "its worker was killed, but its agent is still working"
                 self._line(part.name, "found", words, "cyan")
             case "TASK_LANDED":
                 self._print_landing(part, entry["attempt"], data["commit"])
@@ -97,14 +97,14 @@ class Narrator:
         claim = failure.get("params", {}).get("claim")
         if not claim:
             again = f"; tries again in {wait_s:.0f} s" if wait_s >= 1 else ""
-            self._line(part.name, "falls", f"{_shorten(failure['message'])}{again}", "yellow")
+            self._line(part.name, "fails", f"{_shorten(failure['message'])}{again}", "yellow")
             return
         part.lied = True
         check, seen = part.failed
         print_line()
         self._line(part.name, "LIES", f'its agent says "{claim}"', "red", bold=True)
         self._line("", "", f"yaoki runs {check}: {_shorten(seen)}", "red", bold=True)
-        self._line("", "", "nothing lands; the agent gets exactly that as feedback and tries again")
+        self._line("", "", "nothing lands; the agent gets this output as feedback and tries again")
         print_line()
 
     def _print_landing(self, part: _TaskStory, attempt: int, commit: str) -> None:
@@ -112,13 +112,12 @@ class Narrator:
         proof = f"{part.passed} passes on {short}" if part.passed else short
         if part.lied:
             print_line()
-            words = f"attempt {attempt}: {proof}; now it lands"
-            self._line(part.name, "RISES", words, "green", bold=True)
-            self._line("", "", "done is what a check says of a commit, not what an agent says")
+            words = f"attempt {attempt}: {proof}"
+            self._line(part.name, "LANDS", words, "green", bold=True)
+            self._line("", "", "a task is done when its checks pass, not when its agent says so")
             print_line()
         else:
-            how = "rises" if attempt > 1 else "lands"
-            self._line(part.name, how, f"attempt {attempt}: {proof}", "green")
+            self._line(part.name, "lands", f"attempt {attempt}: {proof}", "green")
 
     def _line(
         self, name: str, how: str, words: str, colour: str | None = None, *, bold: bool = False

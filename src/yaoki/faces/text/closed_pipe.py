@@ -4,6 +4,6 @@ from __future__ import annotations
 
 
 class ReaderGone(Exception):
-    """The reader of our output has gone.  No `BrokenPipeError`: click would turn that into exit
-    code 1.
+    """The reader of our output is gone.  Not a `BrokenPipeError`, which click would turn into
+    exit code 1.
     """

@@ -40,7 +40,7 @@ def report_usage_error(error: click.UsageError, *, as_json: bool) -> int:
 def report_internal_error(error: Exception, *, as_json: bool, args: Sequence[str]) -> int:
     """A bug of yaoki: the traceback goes to a file, one line to the screen."""
     file = _write_log(error, args)
-    hint = f"what happened is in {file}; yaoki doctor" if file else "yaoki doctor"
+    hint = f"details are in {file}; yaoki doctor" if file else "yaoki doctor"
     _report(f"internal error: {error!r}", hint, (), INTERNAL_EXIT, as_json=as_json)
     return INTERNAL_EXIT
 
@@ -68,7 +68,7 @@ def _print_error(line: str) -> None:
 
 
 def _write_log(error: Exception, args: Sequence[str]) -> Path | None:
-    """Into the `.yaoki` of the repository; where there is none, into the user's state."""
+    """Write into the `.yaoki` of the repository, or, if there is none, into the user's state."""
     from yaoki.adapters.system.files import state_home
 
     story = "".join(traceback.format_exception(error))

@@ -73,7 +73,7 @@ def _attempt_lines(attempts: Sequence[AttemptSummary]) -> Iterator[str]:
         details = (attempt.conversation_words, attempt.queue_words, attempt.check_run_words)
         yield from (f"     {words}" for words in details if words)
         if attempt.prompt_draw:
-            yield "     drew its template:"
+            yield "     its template was drawn at random, weighted by past fixes:"
             yield from (f"       {words}" for words in _draw_lines(attempt.prompt_draw))
 
 
@@ -96,7 +96,7 @@ def _answer_line(answer: RecordedAnswer) -> str:
 
 
 def _decision_before(decisions: Sequence[ExplainedDecision]) -> Iterator[str]:
-    """The decision that ended the retries, if the last one is about the re-run after it."""
+    """The decision that ended the retries, if the last decision is about the re-run after them."""
     if decisions[0].decision not in {DecisionKind.ESCALATE, DecisionKind.RERUN}:
         return
     before = [one for one in decisions[1:] if one.decision is not DecisionKind.RERUN]
@@ -117,7 +117,7 @@ def _decision_lines(decision: ExplainedDecision, title: str) -> Iterator[str]:
     shown = (_input(k, v) for k, v in decision.inputs.items() if _is_shown(k, v))
     yield f"  inputs    {clean_line(', '.join(shown), 600)}"
     if decision.draw:
-        yield "  drawn     by what fixed such failures before:"
+        yield "  drawn     at random, weighted by past fixes of such failures:"
         yield from (f"            {words}" for words in _draw_lines(decision.draw))
     for words in decision.alternatives:
         yield f"  otherwise {clean_line(clean_text(words))}"
@@ -133,7 +133,7 @@ def _draw_lines(draw: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _is_shown(name: str, value: object) -> bool:
-    """A fingerprint says nothing to people, and words have lines of their own."""
+    """A fingerprint is not for people, and reasons are printed in lines of their own."""
     return name not in {"reasoning", "retries_ended", "fingerprint"} and value not in (None, "")
 
 

@@ -50,7 +50,7 @@ def terminal_width(stream: TextIO | None = None) -> int:
 
 
 def wrap_line(text: str, width: int) -> list[str]:
-    """The lines of one line: further ones are indented to its last column, or by one step."""
+    """Break a line into several: the further ones are indented to its last column or by a step."""
     if width < CELLS_MIN or cell_width(text) <= width:
         return [text]
     lines, last = list[str](), _lead(text)

@@ -34,13 +34,13 @@ log_format_option = click.option(
     type=click.Choice(["text", "json"]),
     default="text",
     show_default=True,
-    help="The worker's log; json: one object per line, also for events of its tasks.",
+    help="The format of the worker's log; json has one object per line, also for task events.",
 )
 
 
 @contextmanager
 def open_worker_log(app: App, form: str) -> Iterator[PrintLine]:
-    """The form of the worker's log; warnings on standard error have the same form."""
+    """Open the log in this format; warnings on standard error get the same format."""
     if form != "json":
         yield print_line
         return
@@ -101,7 +101,7 @@ class JournalRecords:
             thread.join()
 
     def _loop(self) -> None:
-        """The last read follows the end; errors of the store are reported by the worker itself."""
+        """Read once more after the end; the worker itself reports errors of the store."""
         try:
             while not self._over.wait(POLL_S):
                 self._read_journal()

@@ -219,7 +219,7 @@ def task_names(view: RunView) -> dict[str, str]:
 
 
 def without_replaced_proofs(view: RunView) -> list[TaskView]:
-    """A final check that a later one replaced says nothing about the run any more."""
+    """All tasks without final checks that were replaced by a later one."""
     return [
         task for task in view.tasks if task.row.state is not State.REPLACED or not is_proof(task)
     ]

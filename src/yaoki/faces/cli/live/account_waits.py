@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from yaoki.core.model import Run
     from yaoki.ports import AccountRow, TaskRow
 
-# How often the accounts are looked at; a look at many tasks takes a bounded share of the time.
+# How often the accounts are read; reading many tasks may use only a bounded share of the time.
 EVERY = timedelta(seconds=1)
 PAUSE_FACTOR = 20
 # A brief wait is reported only if several tasks share it, and at most once in this time for each
@@ -86,7 +86,7 @@ def _would_start(row: TaskRow) -> bool:
 
 
 def _waits_for(row: TaskRow, account: AccountRow, closed_names: frozenset[str]) -> bool:
-    """A task whose chain has an open account goes on with that one, as soon as it is claimed."""
+    """A task whose chain has an open account continues with that one as soon as it is claimed."""
     can_switch = account.is_avoided and not closed_names.issuperset(row.other_accounts)
     return row.account == account.name and not can_switch
 

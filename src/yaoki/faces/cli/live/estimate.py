@@ -61,9 +61,9 @@ def remaining_work(view: RunView, slots: int) -> RemainingWork:
 
 
 def time_left(coming: RemainingWork, pace: Pace, now: datetime) -> timedelta | None:
-    """Each round takes as long as the usual task did.
+    """Each round takes as long as the median task did.
 
-    Nothing is said while none has landed, nor once that time is used up and the work is not done.
+    None while no task has landed, and after that time has passed without the work being done.
     """
     if not coming.task_ids:
         return timedelta(0)
@@ -75,7 +75,7 @@ def time_left(coming: RemainingWork, pace: Pace, now: datetime) -> timedelta | N
 
 
 def longest_chain(tasks: Sequence[TaskView]) -> int:
-    """The longest line of these tasks in which each needs the one before."""
+    """The length of the longest chain of dependencies among these tasks."""
     unmet: Mapping[str, Sequence[str]] = {task.row.id: task.unmet_needs for task in tasks}
     depth: dict[str, int] = {}
     for first in unmet:

@@ -21,7 +21,7 @@ POLL_S = 0.2
 # Keys are read more often than the journal.
 KEYS_PER_POLL = 4
 PAGE = 1000
-# How long an idle run may lack its summary; after this no worker is there to write it.
+# How long an idle run may lack its summary; after this time no worker is running to write it.
 SUMMED_WITHIN = timedelta(seconds=3)
 ANSWER_AWAITED = "the run waits for your answer: Enter sends it, Escape discards it"
 
@@ -40,7 +40,7 @@ class RunFollower:
         self.stop_requested = False
 
     def follow_and_close(self, over: Callable[[], bool], wait: Callable[[float], object]) -> None:
-        """The last read follows the end, so the last entries are shown."""
+        """The journal is read once more after the end, so that the last entries are shown."""
         try:
             self.follow(over, wait)
         finally:
@@ -124,7 +124,7 @@ def follow_in_background(following: RunFollower, clock: Clock) -> Iterator[None]
 
 
 class RunEndDetector:
-    """Is the run idle for good?  Its last verification may be added a moment after it seems so."""
+    """Has the run ended?  Its final check may be added a moment after the run becomes idle."""
 
     def __init__(self, app: App, run_id: RunId) -> None:
         self._app, self._run_id = app, run_id

@@ -180,7 +180,7 @@ class Layout:
             parts = [state.lower() if group_of(task) in {1, 3} else "", tries, words]
             detail = " ".join(filter(None, parts))
         else:
-            # A reader without keys answers elsewhere.
+            # A reader without keys needs the command that answers.
             way = f"{task.next_command}  " if row.state is State.ESCALATED and width >= WIDE else ""
             detail = f"{state:9} {tries:6}  {way}{words}"
         return Text(f"{mark}{row.n:>3} {name} {detail}".rstrip(), style=style)

@@ -23,26 +23,26 @@ LINES_MAX = 20_000
 BYTES_MAX = 64 * 1024
 WORDS_MAX = 4_000
 HELP = (
-    "j, k, arrows   along the tasks",
-    "g, G           the first, the last",
+    "j, k, arrows   select a task",
+    "g, G           select the first, the last task",
     "w, Enter       explain its state",
-    "l              what its agent wrote",
-    "d              what it changed",
-    "a              answer what it asks",
-    "?              this list",
-    "q, Escape      back",
+    "l              show the output of its agent",
+    "d              show its changes",
+    "a              answer its question",
+    "?              show this list",
+    "q, Escape      go back",
 )
 LEAVE_HELP = {
     True: ("q, Escape      from the table: quit; the run continues",),
-    False: ("Ctrl-C         stop the run of this terminal; twice: now",),
+    False: ("Ctrl-C         stop the run; a second time: stop at once",),
 }
 
 
 class Panel(Protocol):
     """Takes the whole screen until it is closed.
 
-    `holds`: the screen stays while the panel is open.  `unsent` is the input that would be lost, as
-    a command.
+    `has_open_answer`: the screen stays open with the panel.  `unsent`: the input that would be
+    lost, as a command.
     """
 
     title: str
@@ -66,7 +66,7 @@ class Panel(Protocol):
 class TextPanel:
     """Text that can be scrolled.  With `live` it is reloaded, and its end is shown."""
 
-    keys = "j/k scroll  g/G ends  q back"
+    keys = "j/k scroll  g/G start, end  q back"
     has_open_answer, unsent = False, ""
 
     def __init__(self, title: str, load: Callable[[], Iterable[str]], *, live: bool = False):
@@ -118,7 +118,7 @@ class AnswerPanel:
     @property
     def keys(self) -> str:
         typing = self._choice is not None
-        return "Enter sends  Escape back" if typing else "the letter of a choice  Escape back"
+        return "Enter send  Escape back" if typing else "the letter of a choice  Escape back"
 
     @property
     def unsent(self) -> str:
@@ -135,7 +135,7 @@ class AnswerPanel:
             asked += [self._way(choice) for choice in self._task.choices]
         else:
             heard = self._choice is Choice.RETRY and agent_reads_words(self._task.row)
-            hint = "words for the agent, or none" if heard else "a note, or none"
+            hint = "a message to the agent (optional)" if heard else "a note (optional)"
             asked += [f"{self._choice.value}: {hint}; Enter sends, Escape goes back"]
             asked += ["", f"> {self._words}_"]
         asked += ["", self._refused] if self._refused else []

@@ -1,4 +1,4 @@
-"""Lines about set-up commands and checks that run for long, so that a silence is explained."""
+"""Lines about set-up commands and checks that run for long, so that a pause is explained."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from yaoki.app.build import App
     from yaoki.core.model import Run
 
-# How often the process folders are looked at.
+# How often the process folders are read.
 EVERY = timedelta(seconds=1)
 
 

@@ -31,8 +31,8 @@ EVENT_COLOURS = {
 class Screen(Protocol):
     """Gets every new journal entry and is drawn several times a second.
 
-    `reader_left`: the reader wants to see no more of it.  `has_open_answer`: the end of the run
-    must not cut off an answer.  `answers_sent` counts the answers.
+    `reader_left`: the reader has closed the screen.  `has_open_answer`: an answer is being typed,
+    which the end of the run must not interrupt.  `answers_sent` counts the answers.
     """
 
     reader_left: bool
@@ -131,7 +131,7 @@ def _end_of_delay(entry: JournalEntry) -> str:
 def choose_screen(app: App, run: Run, *, quiet: bool, may_leave: bool = False) -> Screen:
     """A live table on a terminal that can move its cursor; plain lines elsewhere.
 
-    `leave`: the reader may leave while the run continues.
+    `may_leave`: the reader may close the screen while the run continues.
     """
     if quiet:
         return SilentScreen()

@@ -42,7 +42,7 @@ PANEL_KEYS: Mapping[str, Callable[[App, TaskView], panels.Panel]] = {
 class LiveTable:
     """Takes the screen until it is closed, and then restores it.
 
-    `leave`: the reader may leave before the run is finished.
+    `may_leave`: the reader may close the table before the run is finished.
     """
 
     def __init__(self, app: App, run: Run, *, may_leave: bool = False) -> None:
@@ -130,12 +130,12 @@ class LiveTable:
             return
         self.answers_sent += 1
         if self._leave and not self._app.services.list_live_workers():
-            self._said += f"; no worker is running this: yaoki resume {self._board.view.run.id}"
+            self._said += f"; no worker is running this run: yaoki resume {self._board.view.run.id}"
 
     def _request_leave(self) -> None:
         self.reader_left = self._leave
         if not self._leave:
-            self._said = "this terminal runs the tasks; Ctrl-C stops the run and loses nothing"
+            self._said = "this terminal runs the tasks; Ctrl-C stops the run, nothing is lost"
 
     def _press_on_task(self, key: str) -> None:
         tasks = self._list_tasks(self._board.view).tasks
