@@ -98,7 +98,7 @@ def test_a_value_that_is_no_plan_raises_an_error_of_yaoki(project: Project) -> N
     said = run_code(project, REFUSED).splitlines()
 
     assert said[0].startswith("a plan is a file or a mapping, not NoneType | ")
-    assert said[1].startswith("the plan contains something other than plain data: ")
+    assert said[1].startswith("the plan contains values that are not plain data: ")
     assert said[2].endswith("| fix the mapping")
 
 

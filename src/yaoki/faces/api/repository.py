@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 
 class Repository:
-    """Use it in a `with` block, or close it when you are done."""
+    """A repository with its store.  Use it in a `with` block, or call `close` at the end."""
 
     def __init__(self, where: str | Path = ".", *, store: str = "", trust: bool = False) -> None:
         """`store` is a file or a postgresql:// address instead of the one in yaoki.toml.
 
-        The API asks no questions: untrusted commands raise `Untrusted`, unless `trust` accepts
-        them, which is remembered.
+        The API asks no questions: untrusted commands raise `Untrusted`.  With `trust` they are
+        accepted, and this is stored.
         """
         self._app = App(Path(where).absolute(), create=True, store=store)
         self._trust = trust
@@ -121,9 +121,9 @@ def _text(plan: object) -> str:
     """Plain data as the text of a plan."""
     if not isinstance(plan, Mapping):
         words = f"a plan is a file or a mapping, not {type(plan).__name__}"
-        raise PlanInvalid(words, hint="give the name of a plan file")
+        raise PlanInvalid(words, hint="pass the name of a plan file")
     try:
         return json.dumps(plan)
     except (TypeError, ValueError) as fault:
-        words = f"the plan contains something other than plain data: {fault}"
-        raise PlanInvalid(words, hint="give texts, numbers, lists and mappings") from fault
+        words = f"the plan contains values that are not plain data: {fault}"
+        raise PlanInvalid(words, hint="use strings, numbers, lists and mappings") from fault

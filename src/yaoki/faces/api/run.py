@@ -1,6 +1,4 @@
-"""A run for Python callers: run here or elsewhere, followed by the journal, answered like any
-other.
-"""
+"""A run for Python callers: start it, wait for it, read its events, answer its questions."""
 
 from __future__ import annotations
 
@@ -36,7 +34,7 @@ CANCEL_WITHIN = timedelta(seconds=10)
 
 
 class RunHandle:
-    """A run of a `Repository`; users know it as `yaoki.Run`.  Every property is read afresh."""
+    """A run of a `Repository`; users know it as `yaoki.Run`.  Each property reads the store."""
 
     def __init__(self, app: App, run: model.Run) -> None:
         self._app = app
@@ -60,13 +58,13 @@ class RunHandle:
             self._carrier.start()
 
     def stop(self) -> None:
-        """Let the active agents finish and start no more tasks; `start` continues."""
+        """Let the active agents finish and start no more tasks; `start` continues the run."""
         self._stopping = True
         if self._stop is not None:
             self._stop.drain = True
 
     def leave(self) -> None:
-        """Stop, and return when no thread of this process works on it any more."""
+        """Stop, and return when no thread of this process runs it any more."""
         self.stop()
         if self._carrier is not None:
             self._carrier.join()
@@ -159,7 +157,7 @@ class RunHandle:
         commands.continue_run(self._app, self._reload(), words, how="python")
 
     def cancel(self, task: str = "") -> None:
-        """End it, or one of its tasks; landed work stays landed."""
+        """Cancel the run, or one of its tasks; landed work stays landed."""
         task_id = self._app.lookup.find_task(task, self.id) if task else ""
         commands.cancel_work(self._app, self._reload(), task_id, timeout=CANCEL_WITHIN)
 

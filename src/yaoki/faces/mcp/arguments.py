@@ -28,7 +28,7 @@ TasksArgument = Annotated[
     Field(
         min_length=1,
         max_length=TASKS_MAX,
-        description="Each with id and goal; optional: needs, checks, agent, scope, replaces.",
+        description="Each task has id and goal; optional: needs, checks, agent, scope, replaces.",
     ),
 ]
 
@@ -42,20 +42,30 @@ class ToolArguments(BaseModel):
 class ResultArguments(ToolArguments):
     status: Literal["failed", "conflict", "question", "done"]
     summary: Annotated[TextArgument, Field(description="One sentence: what happened.")] = ""
-    question: Annotated[TextArgument, Field(description="For a person; with status question.")] = ""
+    question: Annotated[
+        TextArgument, Field(description="With status question: the question for a person.")
+    ] = ""
     retry_safe: Annotated[
-        bool, Field(description="With status failed: may yaoki retry the task by itself?")
+        bool, Field(description="With status failed: may yaoki retry the task automatically?")
     ] = True
     partial_changes: Annotated[
-        bool, Field(description="With status failed: effects outside may be half done.")
+        bool,
+        Field(description="With status failed: something outside the worktree may be half done."),
     ] = False
     retry_after_s: Annotated[
-        float, Field(ge=0, le=WAIT_MAX_S, description="With status failed: seconds to wait.")
+        float,
+        Field(
+            ge=0,
+            le=WAIT_MAX_S,
+            description="With status failed: seconds to wait before the retry.",
+        ),
     ] = 0
 
 
 class AskArguments(ToolArguments):
-    question: Annotated[TextArgument, Field(min_length=1, description="One answerable question.")]
+    question: Annotated[
+        TextArgument, Field(min_length=1, description="One question that a person can answer.")
+    ]
 
 
 class StatusArguments(ToolArguments):
@@ -71,7 +81,9 @@ class SubmitArguments(ToolArguments):
     plan: Annotated[
         dict[str, Any] | None, Field(description="A whole plan; a person must approve it.")
     ] = None
-    phase: Annotated[NameArgument, Field(description="A deferred phase to fill, with tasks.")] = ""
+    phase: Annotated[
+        NameArgument, Field(description="The deferred phase to fill; pass its tasks as well.")
+    ] = ""
     tasks: Annotated[list[dict[str, Any]], Field(max_length=TASKS_MAX)] = []
     run: RunArgument = ""
 

@@ -51,7 +51,7 @@ class CallContext:
         if (caller := self.caller) is None:
             raise NotNow(
                 "this call is not part of an attempt: YAOKI_TASK is not set",
-                hint="only an agent that yaoki started can report; pass on the YAOKI_* variables",
+                hint="only an agent that yaoki started can report; pass the YAOKI_* variables to it",
             )
         return caller
 
@@ -62,7 +62,7 @@ class CallContext:
             return app.lookup.find_run(named or self.environ.get("YAOKI_RUN", ""))
         own = app.reads.run(app.reads.task(caller.task_id).run_id)
         if named and app.lookup.find_run(named).id != own.id:
-            raise NotNow(f"{named} is not the run you work for", hint=f"leave it out, or {own.id}")
+            raise NotNow(f"{named} is not your run", hint=f"leave the run out, or pass {own.id}")
         return own
 
 

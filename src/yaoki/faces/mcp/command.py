@@ -62,7 +62,7 @@ def _call(work: Callable[[], Mapping[str, Any]], name: str) -> dict[str, Any]:
             raise OverLimit(f"the answer of {name}", len(text), ANSWER_BYTES_MAX, hint=hint)
     except YaokiError as error:
         return _failed(mask_environment_secrets(_error_document(error)))
-    except Exception as error:  # noqa: BLE001 - the last place where it can be told
+    except Exception as error:  # noqa: BLE001 - the last place where it can be reported
         code = errors.report_internal_error(error, as_json=False, args=["mcp", name])
         details = {
             "sentence": f"internal error: {error!r}",

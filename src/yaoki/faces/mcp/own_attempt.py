@@ -1,7 +1,7 @@
-"""Finds the attempt of a server whose client passed on no variables, by the worktree it stands in.
+"""Finds the attempt of an MCP server that got no variables from its client, by its worktree.
 
-Some agents give the MCP servers of a person only a short list of variables.  On Linux the agent
-itself, an ancestor of the server, still has them; elsewhere the store knows the worktree.
+Some agents pass only a short list of variables to the MCP servers of a person.  On Linux the agent,
+an ancestor process of the server, still has them; on other systems the store knows the worktree.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def _find_in_callers(where: Path) -> dict[str, str]:
 
 
 def _find_in_store(where: Path) -> dict[str, str]:
-    """A worktree has the name of its task; its task must be in work, or it is a person's session.
+    """A worktree has the name of its task; unless the task is active, the caller is a person.
 
     The agent's own git settings are not used: only the two files that link it to its repository.
     """

@@ -23,7 +23,7 @@ META = "io.modelcontextprotocol/"
 INFO = {"name": "yaoki", "version": __version__}
 INSTRUCTIONS = (
     "You work on one task of a yaoki run. Report how it ended with `result`; the report is a "
-    "claim and proves nothing: the checks decide. `ask` hands a question to a person and ends your "
+    "claim and proves nothing: the checks decide. `ask` asks a person a question and ends your "
     "attempt. No tool approves, answers, waives, merges or cancels: only people do."
 )
 

@@ -1,4 +1,4 @@
-"""The tools, each a thin call of what the command line calls."""
+"""The tools; each calls the same functions as the command line."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ APPROVAL = Pause(PauseCause.APPROVAL, "an agent submitted this plan; it waits fo
 
 
 def result(context: CallContext, arguments: of.ResultArguments) -> Document:
-    """Report how your attempt ended. `done` proves nothing: the checks decide. `failed` is tried
-    again with your summary; `conflict` (the task and its checks contradict each other) and
-    `question` go to a person. The last report counts."""
+    """Report how your attempt ended. `done` proves nothing: the checks decide. After `failed` the
+    task is retried, and the next attempt gets your summary. `conflict` (the task and its checks
+    contradict each other) and `question` go to a person. The last report counts."""
     given = arguments.model_fields_set
     return _record_result(
         context,
@@ -48,7 +48,7 @@ def result(context: CallContext, arguments: of.ResultArguments) -> Document:
 
 
 def ask(context: CallContext, arguments: of.AskArguments) -> Document:
-    """Hand one question to a person. Your attempt ends; the answer comes with the next one."""
+    """Ask a person one question. Your attempt ends; the next attempt gets the answer."""
     return _record_result(context, ResultClaim(ResultStatus.QUESTION, question=arguments.question))
 
 
@@ -71,7 +71,7 @@ def status(context: CallContext, arguments: of.StatusArguments) -> Document:
 
 
 def why(context: CallContext, arguments: of.WhyArguments) -> Document:
-    """Why a task is where it is: the newest decisions with their rules, and each attempt."""
+    """Explain the state of a task: the newest decisions with their rules, and each attempt."""
     with context.open_app("why") as app:
         task_id = app.lookup.find_task(arguments.task, context.find_run(app, arguments.run).id)
         document = explanation_document(explain_task(app, task_id))
@@ -133,7 +133,7 @@ def extend(context: CallContext, arguments: of.ExtendArguments) -> Document:
 
 
 def add_retry_task(context: CallContext, arguments: of.AddRetryTaskArguments) -> Document:
-    """Replace a failed task by a new one; tasks that waited for it can continue."""
+    """Replace a failed task by a new one; tasks that need it can then run."""
     with context.open_app("add_retry_task") as app:
         run = context.find_run(app, arguments.run)
         task = app.reads.task(app.lookup.find_task(arguments.task, run.id))
@@ -146,8 +146,8 @@ def add_retry_task(context: CallContext, arguments: of.AddRetryTaskArguments) ->
 
 
 def complete(context: CallContext, arguments: of.CompleteArguments) -> Document:
-    """Report that the run is complete. Refused with the list while anything required is open; the
-    status is derived, never set."""
+    """Report that the run is complete. While a required task is open, this is refused, and the
+    open tasks are listed. The status is derived, never set."""
     with context.open_app("complete") as app:
         run = context.find_run(app, arguments.run)
         app.services.extend_command.complete(run)

@@ -81,7 +81,7 @@ class AccessGuard:
         if scope["path"].startswith(API):
             known, face = self._token_of(headers)
             if scope["method"] not in SAFE and known.permission != ACT:
-                raise RequestRejected(403, "READ_ONLY", "this link may only look", hint="yaoki ui")
+                raise RequestRejected(403, "READ_ONLY", "this link is read-only", hint="yaoki ui")
             fresh = self._now() - known.made_at < FRESH
             origin = {"may": known.permission, "how": f"{face} {known.name}", "fresh": fresh}
             scope.setdefault("state", {}).update(origin)
@@ -106,7 +106,7 @@ class AccessGuard:
             )
 
     def _check_origin(self, method: str, headers: Headers) -> None:
-        """Another site's page may neither act nor listen, whatever cookie the browser sends."""
+        """Refuse requests that pages of other sites send, whatever cookie the browser adds."""
         own = {f"{scheme}://{headers['host']}" for scheme in ("http", "https")}
         origins, site = headers.getlist("origin"), headers.get("sec-fetch-site", "")
         foreign = any(origin not in own for origin in origins)

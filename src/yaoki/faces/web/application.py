@@ -143,7 +143,7 @@ class PageApplication:
                 status, document = error_document(error)
             except ClientDisconnect:
                 raise
-            except Exception as error:  # noqa: BLE001 - the last place where it can be told
+            except Exception as error:  # noqa: BLE001 - the last place where it can be reported
                 print(self.context.mask(traceback.format_exc()), file=sys.stderr, flush=True)
                 status, document = internal_error_document(error)
             return json_response(status, self.context.mask(document))

@@ -83,7 +83,7 @@ class EventHub:
                 pass
         except YaokiError:
             return False
-        except Exception:  # noqa: BLE001 - live updates must not end for one mistake of ours
+        except Exception:  # noqa: BLE001 - a bug of ours must not end live updates
             if self._failing_since is None:
                 print(self._context.mask(traceback.format_exc()), file=sys.stderr, flush=True)
             return False
@@ -139,7 +139,7 @@ class EventHub:
             return EncodedEntry(entry.seq, entry.run_id, encode_frame("journal", shown, entry.seq))
         except YaokiError:
             raise
-        except Exception:  # noqa: BLE001 - one entry that we cannot show costs one entry
+        except Exception:  # noqa: BLE001 - an entry that cannot be shown must not stop the others
             print(f"journal entry {entry.seq}:", file=sys.stderr)
             print(self._context.mask(traceback.format_exc()), file=sys.stderr, flush=True)
             return EncodedEntry(
@@ -186,7 +186,7 @@ class EventHub:
         yield RETRY_FRAME
         end = await self._start_following()
         if after is not None and after > end:
-            yield encode_frame("gone", {"why": "the journal ends before that; reload the page"})
+            yield encode_frame("gone", {"why": "the journal ends before this cursor; reload the page"})
             return
         cursor, generation = end if after is None else after, self._generation
         spoken, well = _clock(), self.is_following

@@ -40,7 +40,7 @@ class PageFiles:
         return _answer(self._index, known, REVALIDATE)
 
     def serve(self, name: str, known_etags: str) -> Response | None:
-        """`known` is the browser's ETag; None for a file that does not exist."""
+        """`known_etags` are those of the browser; returns None for a file that does not exist."""
         plain = name.removeprefix(f"{self.version}/")
         file = self._held.get(plain)
         return (

@@ -1,4 +1,4 @@
-"""A part of the history that follows the journal: each request reads on where the last stopped."""
+"""A part of the history that follows the journal: each request continues where the last stopped."""
 
 from __future__ import annotations
 

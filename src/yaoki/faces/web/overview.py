@@ -151,7 +151,7 @@ def _budgets(context: RequestContext) -> Iterable[Document]:
             }
 
 
-# ------------------------------------------------------------------ what the journal teaches
+# ------------------------------------------------------------------ statistics of the journal
 
 
 def get_prompts(context: RequestContext, _: PageRequest) -> Document:

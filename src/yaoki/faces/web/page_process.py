@@ -61,9 +61,9 @@ class PageProcess:
                 self._server = self._start(bound)
                 code = self._server.wait()
                 if not self._stopping:
-                    self._warn(f"the page's server ended with code {code}; it starts again")
+                    self._warn(f"the page's server ended with code {code}; it is started again")
             self._warn(f"the page is no longer served: it ended {STARTS_MAX} times")
-        except Exception as error:  # noqa: BLE001 - the worker goes on whatever happens here
+        except Exception as error:  # noqa: BLE001 - an error of the page must not stop the worker
             self._warn(f"the page is no longer served: {error!r}")
         finally:
             bound.socket.close()

@@ -76,23 +76,24 @@ class Parameter:
             raise bad_request(f"{self.name} must be of type {self.json_type}")
         if self.json_type == "integer" and not self.minimum <= value <= self.maximum:
             raise bad_request(
-                f"{self.name}: {value} is not within {self.minimum} and {self.maximum}"
+                f"{self.name}: {value} is not between {self.minimum} and {self.maximum}"
             )
         if self.json_type == "string" and len(value) > (self.maximum or TEXT_MAX):
             raise bad_request(f"{self.name} is longer than {self.maximum or TEXT_MAX} characters")
         if self.allowed and value not in self.allowed:
-            raise bad_request(f"{self.name}: {value[:40]!r} is none of {', '.join(self.allowed)}")
+            known = ", ".join(self.allowed)
+            raise bad_request(f"{self.name}: {value[:40]!r} is not one of {known}")
         return replace_lone_surrogates(value) if self.json_type == "string" else value
 
     def _several(self, values: tuple[str, ...]) -> tuple[str, ...]:
         if len(values) > (self.maximum or LIST_MAX):
             raise bad_request(
-                f"{self.name}: {len(values)} are more than {self.maximum or LIST_MAX}"
+                f"{self.name}: {len(values)} values, the maximum is {self.maximum or LIST_MAX}"
             )
         strange = [value for value in values if self.allowed and value not in self.allowed]
         if strange:
             raise bad_request(
-                f"{self.name}: {strange[0][:40]!r} is none of {', '.join(self.allowed)}"
+                f"{self.name}: {strange[0][:40]!r} is not one of {', '.join(self.allowed)}"
             )
         return tuple(replace_lone_surrogates(value) for value in values)
 
@@ -139,7 +140,7 @@ def read_query(params: Iterable[Parameter], given: Iterable[tuple[str, str]]) ->
     seen = set[str]()
     for name, text in given:
         if name not in known:
-            raise bad_request(f"there is no parameter {name[:40]!r} here; {_list(known)}")
+            raise bad_request(f"unknown parameter {name[:40]!r}; {_list(known)}")
         if name in seen:
             raise bad_request(f"{name} is given twice")
         seen.add(name)
@@ -153,7 +154,7 @@ def read_body(fields: Iterable[Parameter], given: Any) -> dict[str, Any]:
         raise bad_request("the body must be a JSON object")
     for name in given:
         if name not in known:
-            raise bad_request(f"there is no field {name[:40]!r} here; {_list(known)}")
+            raise bad_request(f"unknown field {name[:40]!r}; {_list(known)}")
     missing = [name for name, param in known.items() if param.default is None and name not in given]
     if missing:
         raise bad_request(f"{missing[0]} is missing")
@@ -162,4 +163,4 @@ def read_body(fields: Iterable[Parameter], given: Any) -> dict[str, Any]:
 
 
 def _list(known: Mapping[str, Parameter]) -> str:
-    return f"known are: {', '.join(known)}" if known else "it takes none"
+    return f"known names: {', '.join(known)}" if known else "none is accepted here"

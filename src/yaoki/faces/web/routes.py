@@ -51,7 +51,7 @@ CURSOR = Parameter("cursor", "The `next_cursor` of the page before.", maximum=20
 STATE = Parameter("state", "Only these states.", default=(), allowed=runs.STATES, is_list=True)
 TEXT = Parameter("text", "Only entries that contain this text, ignoring case.", maximum=200)
 STAT = Parameter("stat", "Only the files and the size of their changes.", "boolean", False)
-WORDS = Parameter("words", "For the agent of the next attempt.")
+WORDS = Parameter("words", "A message to the agent of the next attempt.")
 
 
 def _bytes(default: int) -> Parameter:
@@ -64,8 +64,8 @@ LOG = (
     _bytes(65_536),
 )
 JOURNAL = (
-    Parameter("run", "Only of this run.", maximum=200),
-    Parameter("task", "Only of this task.", maximum=200),
+    Parameter("run", "Only entries of this run.", maximum=200),
+    Parameter("task", "Only entries of this task.", maximum=200),
     Parameter("event", "Only these events.", default=(), is_list=True),
     TEXT,
     Parameter("after", "Oldest first, after this `seq`; by default newest first.", maximum=200),
@@ -74,9 +74,9 @@ JOURNAL = (
 )
 EVENTS = (
     Parameter(
-        "after", "Continue after this `seq`; by default from now on.", "integer", -1, 0, SEQ_MAX
+        "after", "Continue after this `seq`; by default only new entries.", "integer", -1, 0, SEQ_MAX
     ),
-    Parameter("run", "Only of this run.", maximum=200),
+    Parameter("run", "Only entries of this run.", maximum=200),
 )
 ANSWER = (
     Parameter("choice", "Your answer.", default=None, allowed=tuple(c.value for c in Choice)),
@@ -100,7 +100,7 @@ ROUTES: tuple[Route, ...] = (
         "Session",
         overview.get_session,
     ),
-    Route("/session", "Forget the cookie.", "", None, method="DELETE", media_types=()),
+    Route("/session", "Delete the session cookie.", "", None, method="DELETE", media_types=()),
     Route("/runs", "Runs, newest first.", "Runs", runs.get_runs, (CURSOR, _limit(50, 100))),
     Route(_RUN, "The state of a run.", "RunHead", runs.get_run),
     Route(

@@ -87,7 +87,7 @@ def test_the_report_shows_landed_work_its_proof_and_open_questions(
         page = held.page
         page.screenshot(path=screens / "report.png", full_page=True)
 
-        expect(page).to_have_title(re.compile("escalated: Eight small changes"))
+        expect(page).to_have_title(re.compile("escalated: Ten small changes"))
         verdict = (
             f"The run needs you: {len(LANDING_TASKS)} of {len(LANDING_TASKS) + 2} "
             f"tasks are done and proven"

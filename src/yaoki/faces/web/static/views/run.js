@@ -99,7 +99,7 @@ function forecastWords(data) {
   return t("forecast.done", { middle: timeOfDay(end.p50), high: timeOfDay(end.p90) });
 }
 
-/** What was told at the start, and whether the run kept to it. */
+/** The forecast at the start, and whether the run stayed within it. */
 function scoreWords({ told, took }) {
   const result = t(`forecast.${took ? took.time_result : "other"}`);
   return t("forecast.scored", { middle: seconds(told.seconds.p50), high: seconds(told.seconds.p90), result });
