@@ -370,7 +370,7 @@ def test_the_head_of_a_run_says_that_nobody_works_on_it(project: Project) -> Non
     project.yaoki("cancel", run)
     cancelled = project.yaoki("status").out.splitlines()
 
-    assert submitted[0].startswith(f"run {run}: ACTIVE (no worker is running this)")
+    assert submitted[0].startswith(f"run {run}: ACTIVE (no worker is running this run)")
     assert cancelled[0].startswith(f"run {run}: CANCELLED ")
     assert cancelled[-1] == f"next: yaoki forget {run}"
     assert project.yaoki("forget", run).code == 0

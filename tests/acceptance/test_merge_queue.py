@@ -167,7 +167,7 @@ def test_one_proof_lands_the_verified_work_of_several_tasks(project: Project) ->
     words = " ".join(project.yaoki("why", tasks[looked]["id"]).out.split())
     chance = f"{choice['land_chance']:.0%}"
     expected = (
-        "its checks first ran without the work of 1 other task about to land;"
+        "its checks first ran without the work of 1 other task waiting to land;"
         f" chance that all of it lands: {chance}"
     )
     assert expected in words

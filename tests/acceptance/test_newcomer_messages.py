@@ -161,7 +161,7 @@ def test_limits_costs_and_unchanged_work_are_told_in_plain_sentences(project: Pr
     assert f"1 task. {limit}" in shown
     assert f"1 task, 2 at a time. {limit}" in ran
     assert "the base was not checked; add --baseline to run the checks on it" in shown
-    assert "(no change; the branch stays there)" in ran
+    assert "(no change; the branch does not move)" in ran
     assert "its last run reported no cost: cost unknown" in again
     assert "No agent reported its cost." in report
     assert "off; agents can write anywhere you can. To confine them: sandbox.mode" in health

@@ -158,8 +158,8 @@ def test_the_first_signal_lets_agents_finish(project: Project, tmp_path: Path) -
         out, _ = worker.communicate(timeout=BOUND_S)
 
     assert worker.returncode == 0, out
-    assert re.search(r"1 of 1 slots busy.*, stopping and takes nothing new", status), status
-    assert re.search(r"b +WAITING +its worker is stopping and takes nothing new", status), status
+    assert re.search(r"1 of 1 slots busy.*, stopping and takes no new tasks", status), status
+    assert re.search(r"b +WAITING +its worker is stopping and takes no new tasks", status), status
     assert "free slot" not in status
     assert [task["state"] for task in project.status(run)["tasks"]] == ["DONE", "WAITING"]
 

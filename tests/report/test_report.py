@@ -337,8 +337,8 @@ def test_a_task_with_a_thousand_attempts_shows_the_last_ones_and_the_count() -> 
         (
             "DONE",
             {"done": 2, "cancelled": 1, "whole_proven": True},
-            "The run is done: 2 of 3 tasks are done, all that had to be, each proven by its checks."
-            " The whole run was then verified again.",
+            "The run is done: 2 of 3 tasks are done, including all required ones, each proven by"
+            " its checks. The whole run was then verified again.",
         ),
         (
             "DONE",
@@ -350,7 +350,7 @@ def test_a_task_with_a_thousand_attempts_shows_the_last_ones_and_the_count() -> 
             "ESCALATED",
             {"done": 1, "asking": 1, "blocked": 1},
             "The run needs you: 1 of 3 tasks is done and proven, 1 waits for your answer"
-            " and 1 cannot start before that.",
+            " and 1 cannot start before you answer.",
         ),
         (
             "PAUSED",
@@ -384,7 +384,7 @@ def test_a_task_with_a_thousand_attempts_shows_the_last_ones_and_the_count() -> 
             "DONE",
             {"done": 3, "waived": 1},
             "The run is done: all 3 tasks are done, each proven by its checks,"
-            " but for 1 with checks that a person waived.",
+            " except 1 with checks that a person waived.",
         ),
         (
             "DONE",
@@ -484,7 +484,7 @@ def test_a_receipt_with_recomputed_digests_is_refused_by_git(receipt: dict[str, 
     )
     assert "does not list" in failed_lines(resealed(receipt, landed=[first]), a_branch(2))["landed"]
     assert (
-        "is not its landing"
+        "is not the commit that landed it"
         in failed_lines(resealed(receipt, landed=[first] * 2), a_branch(2))["landed"]
     )
     assert (
@@ -509,7 +509,7 @@ def test_a_receipt_is_refused_in_a_repository_with_other_commits(receipt: dict[s
     lost.ref = "refs/heads/main"
     lost.more["refs/heads/yaoki/run00001"] = TREE
 
-    assert "is of nobody" in failed_lines(data, foreign)["line"]
+    assert "names no task" in failed_lines(data, foreign)["line"]
     assert "does not follow" in failed_lines(data, loose)["line"]
     assert f"{name(2)} is not here" in failed_lines(data, poor)["commits"]
     assert "does not contain" in failed_lines(data, lost)["ref"]
@@ -520,7 +520,7 @@ def test_a_receipt_is_refused_in_a_repository_with_other_commits(receipt: dict[s
     ("data", "place"),
     [
         (b"", "line 1, column 1"),
-        (b"[]", "not an object"),
+        (b"[]", "not a JSON object"),
         (b'{"form": "x"}', "form: 'x'"),
         (b'{"a": 1, "a": 2}', "'a' occurs twice"),
         (b'{"a": NaN}', "NaN is not a JSON number"),

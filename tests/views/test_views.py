@@ -90,7 +90,7 @@ def test_dependents_of_all_levels_are_blocked_by_the_failed_task() -> None:
 @pytest.mark.parametrize(
     ("seconds", "is_carried", "words"),
     [
-        (7, False, "no worker is running this"),
+        (7, False, "no worker is running this run"),
         (7200, False, "next try "),
         (0.3, True, "waits for a free slot"),
     ],
@@ -124,7 +124,7 @@ def test_a_waiting_task_names_its_cause(row: TaskRow, words: str) -> None:
 @pytest.mark.parametrize(
     ("run", "words"),
     [
-        (RUN, "no worker is running this"),
+        (RUN, "no worker is running this run"),
         (replace(RUN, pause=Pause(PauseCause.BUDGET, "used up")), "the run is paused"),
     ],
     ids=["left", "paused"],
@@ -152,7 +152,7 @@ def test_only_open_needs_are_named() -> None:
     [
         (
             {},
-            "one last try when no other task can run, "
+            "one last try follows when no other task can run, "
             "if other work has landed or another agent is left",
         ),
         (
@@ -426,8 +426,8 @@ def test_the_line_of_a_question_names_the_futile_attempts_that_ended_the_retries
 @pytest.mark.parametrize(
     ("blocked", "rule", "words"),
     [
-        ("MAX_RETRIES", "5.1", "out of retries; one last try when "),
-        ("MAX_RETRIES", "4.6", "the same failure 3 times in a row; one last try when "),
+        ("MAX_RETRIES", "5.1", "out of retries; one last try follows when "),
+        ("MAX_RETRIES", "4.6", "the same failure 3 times in a row; one last try follows when "),
         ("MAX_RETRIES_INTEGRATION", "8.4", "out of retries; its last try from the run branch is"),
     ],
 )
@@ -549,7 +549,7 @@ def test_a_command_in_a_journal_line_is_not_shortened(event: str, key: str) -> N
         ((), " by the judge of its race, if each round is a tie and the judge is interrupted"),
         (
             (CheckSpec("review", agent=an_agent(), ask="Is it good?"),),
-            " by judges, if every answer breaks and the branch moves",
+            " by judges, if every answer is invalid and the branch moves",
         ),
     ],
     ids=["race", "check"],

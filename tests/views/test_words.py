@@ -65,7 +65,7 @@ def test_a_cancelled_attempt_says_whether_it_left_work(kept: str, words: str) ->
         (("base",), ""),
         (
             ("candidate",),
-            "its checks first ran on top of the work of 1 other task about to land;"
+            "its checks first ran on top of the work of 1 other task waiting to land;"
             " chance that all of it lands: 90%",
         ),
     ],

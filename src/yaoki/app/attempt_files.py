@@ -45,7 +45,7 @@ def list_check_executions(app: App, task: Task, attempt: int) -> list[CheckExecu
 def select_execution(
     executions: Sequence[CheckExecution], task: Task, attempt: int, check: str, name: str = ""
 ) -> CheckExecution:
-    """The execution of a check with this name; by default the one that the verdict stands on."""
+    """The execution of a check with this name; by default the one that the verdict is based on."""
     from yaoki.views.check_executions import choose_execution
 
     ran = [one for one in executions if one.check == check]

@@ -73,8 +73,8 @@ def count_failures(
 ) -> tuple[Counter[FailureCause], Counter[FailureCause]]:
     """Failures that were retried, and those that were not, by cause.
 
-    Each attempt fails once: a task that is held may be escalated later.  A question of the agent is
-    no failure.  The one re-run from the run branch is a retry like any other.
+    Each attempt fails once: a task that awaits its re-run may be escalated later.  A question of
+    the agent is not a failure.  The one re-run from the run branch is a retry like any other.
     """
     retried: Counter[FailureCause] = Counter()
     not_retried: Counter[FailureCause] = Counter()

@@ -89,7 +89,7 @@ def parse_receipt(data: bytes) -> Data | UnreadableReceipt:
     except (RecursionError, ValueError) as error:
         return UnreadableReceipt(str(error))
     if not isinstance(receipt, dict):
-        return UnreadableReceipt("line 1: it is not an object")
+        return UnreadableReceipt("line 1: it is not a JSON object")
     return receipt
 
 

@@ -115,13 +115,13 @@ def _failures(report: Data) -> Iterator[str]:
     for cause, n in count_causes(report["not_retried"])[:small]:
         yield f"{format_count(n, 'attempt')} not tried again: {cause}"
     if n := numbers["workers_lost"]:
-        yield f"{format_count(n, 'claim')} taken back from lost workers; nothing was lost"
+        yield f"{format_count(n, 'claim')} of lost workers taken over; nothing was lost"
     for cause, n in numbers["verified_again_causes"].items():
         yield f"{format_count(n, 'verification')} repeated: {REFUSALS[cause]}"
     if n := numbers["results_refused"]:
         yield f"{format_count(n, 'late result')} refused"
     if n := numbers["taken_back"]:
-        yield f"{format_count(n, 'landing')} taken back"
+        yield f"{format_count(n, 'landing')} reverted"
     for one in report["flaky"]:
         where = one_line_text(list_some(one["tasks"], one["tasks_left_out"]), 240)
         times = format_count(one["times"], "time")

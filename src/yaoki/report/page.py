@@ -139,7 +139,7 @@ def _unknown_note(n: Data) -> str:
 
 def _attempt_note(n: Data) -> str:
     lost = n["workers_lost"]
-    resumed = f"; work of lost workers taken up {format_count(lost, 'time')}" if lost else ""
+    resumed = f"; work of lost workers continued {format_count(lost, 'time')}" if lost else ""
     return f"{format_count(n['attempts'], 'attempt')} in all{resumed}"
 
 
@@ -156,8 +156,8 @@ def _failures(report: Data) -> Iterator[str]:
             (number, "verification", f"repeated: {REFUSALS[cause]}")
             for cause, number in n["verified_again_causes"].items()
         ),
-        (n["results_refused"], "late result", "refused"),
-        (n["taken_back"], "landing", "taken back"),
+        (n["results_refused"], "late result", "rejected"),
+        (n["taken_back"], "landing", "reverted"),
     )
     yield from (f"{format_count(number, what)} {words}" for number, what, words in counts if number)
     for one in report["flaky"]:
@@ -185,11 +185,11 @@ def _passed_words(checks: Sequence[Data]) -> str:
 def _check_facts(check: Data) -> list[tuple[str, str]]:
     code, seconds = check["exit_code"], check["seconds"]
     return [
-        ("it ran", one_line_text(check["command"], 300) if check["command"] else ""),
+        ("command", one_line_text(check["command"], 300) if check["command"] else ""),
         ("exit code", "" if code is None else str(code)),
         ("took", format_duration(seconds) if seconds else ""),
         ("versions", ", ".join(f"{name} {version}" for name, version in check["versions"].items())),
-        ("it said", one_line_text(check["message"], 300) if check["message"] else ""),
+        ("message", one_line_text(check["message"], 300) if check["message"] else ""),
         ("survived", one_line_text("; ".join(check["survivors"]), 600)),
         ("identity", check["identity"]),
         *(

@@ -115,7 +115,7 @@ def _attempt_trouble(one: Data) -> Iterable[str]:
     prefix = f"attempt {one['attempt']}: "
     if one["agent_end"]:
         how = plain_words.describe_agent_end(one["agent_end"])
-        yield f"{prefix}its agent {how}; what it had done was checked"
+        yield f"{prefix}its agent {how}; the work that it had done was verified"
     for wait in one["asked"]:
         then = plain_words.describe_choice(wait["choice"] or "")
         yield f"{prefix}{one_line_text(plain_words.describe_failure(wait['failure']), 120)}; {then}"

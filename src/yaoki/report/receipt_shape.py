@@ -106,7 +106,7 @@ def _defects(value: Any, shape: FieldShape, place: str) -> Iterator[str]:
         if not isinstance(value, str) or not shape.fullmatch(value):
             yield f"{place}: {str(value)[:80]!r} is not valid"
     elif type(value) is not shape:
-        yield f"{place}: {str(value)[:80]!r} is no {shape.__name__}"
+        yield f"{place}: {str(value)[:80]!r} is not of type {shape.__name__}"
 
 
 def _fields(value: Any, shape: Mapping[str, FieldShape], place: str) -> Iterator[str]:

@@ -58,7 +58,7 @@ class TaskReportContext:
 
     @cached_property
     def missing_from_branch(self) -> frozenset[str]:
-        """Done tasks that are no longer on the run branch; a merged run's branch may be deleted."""
+        """Done tasks that are no longer on the run branch; none if the run is merged."""
         branch = self.branch
         if self.view.run.merged_commit or not (branch.head or branch.is_deleted):
             return frozenset()

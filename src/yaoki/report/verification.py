@@ -32,7 +32,7 @@ class VerificationResult:
 def verify_receipt(
     data: bytes, git: GitFacts, *, ref: str = "", measure: MeasureOutput
 ) -> list[VerificationResult]:
-    """Verify every condition; those that a red line makes pointless are left out."""
+    """Verify every condition; conditions that cannot hold after a failed one are left out."""
     receipt = canonical.parse_receipt(data)
     if isinstance(receipt, canonical.UnreadableReceipt):
         return [VerificationResult("form", False, "this is not a receipt", (receipt.reason,))]
@@ -52,7 +52,7 @@ def verify_receipt(
 def verification_result(
     name: str, good: str, bad: str, places: Sequence[str]
 ) -> VerificationResult:
-    """Green without defects, else red with the first of them."""
+    """A passed result without defects, else a failed one with the first of them."""
     if not places:
         return VerificationResult(name, True, good)
     shown = tuple(places[:PLACES_SHOWN])
@@ -80,7 +80,7 @@ def _digests(data: bytes, receipt: Data) -> Iterator[VerificationResult]:
     if receipt[canonical.DIGEST] != whole and not places:
         places = [f"outside {' and '.join(canonical.LISTS)}: the digest is {whole}"]
     good = f"sha256 {whole}"
-    yield verification_result("digest", good, "something was changed after it was written", places)
+    yield verification_result("digest", good, "the receipt was changed after it was made", places)
 
 
 def _entry_name(name: str, n: int, part: Data) -> str:
@@ -100,17 +100,17 @@ def _verify_with_git(git: GitFacts, receipt: Data, ref: str) -> Iterator[Verific
     yield verification_result("commits", good, "some are missing", lost)
     yield _all_trees(parts, tree_of, len(missing))
     if base not in tree_of or head not in tree_of:
-        yield VerificationResult("line", None, "not verified: its ends are missing here")
+        yield VerificationResult("line", None, "not verified: base or head is missing here")
         return
     steps = git.first_parents(base, head)
-    good = f"{format_count(len(steps), 'step')} from base to head, exactly these, in this order"
+    good = f"{format_count(len(steps), 'step')} from base to head, the same in the same order"
     yield verification_result(
-        "line", good, "the run branch has other steps", list(_order(receipt, steps))
+        "line", good, "the steps of the run branch differ", list(_order(receipt, steps))
     )
     inside = git.reachable(base, head) | {base}
-    good = f"{format_count(len(receipt['landed']), 'task')}, each at its place"
+    good = f"{format_count(len(receipt['landed']), 'task')}, each at its recorded step"
     yield verification_result(
-        "landed", good, "a landing is not at its place", list(_landed(receipt, inside))
+        "landed", good, "a task did not land at its recorded step", list(_landed(receipt, inside))
     )
     yield _reference(git, receipt["run_branch"], head, ref)
 
@@ -125,7 +125,9 @@ def _all_trees(
     if result.ok and missing:
         here = len({part["commit"] for part in parts} & tree_of.keys())
         return VerificationResult(
-            "trees", None, f"right for the {here} that exist here; the others could not be verified"
+            "trees",
+            None,
+            f"correct for the {here} commits that exist here; the others could not be verified",
         )
     return result
 
@@ -151,11 +153,11 @@ def _order(receipt: Data, steps: Sequence[BranchStep]) -> Iterator[str]:
         if step.parent != before:
             yield f"line {n}: {step.commit} does not follow {before}"
         if (step.task or None, list(step.undoes)) != (part["task"], _undone_by(part)):
-            yield f"line {n}: {step.commit} says it is of {step.task or 'nobody'}"
+            yield f"line {n}: the message of {step.commit} names {step.task or 'no task'}"
         if list(step.companions) != _companions(part):
             yield f"line {n}: {step.commit} landed with other tasks than the receipt says"
         if part["what"] == "LANDED" and step.run != receipt["run"]:
-            yield f"line {n}: {step.commit} is of run {step.run or 'none'}"
+            yield f"line {n}: the message of {step.commit} names run {step.run or 'none'}"
         before = step.commit
     if before != receipt["head"]["commit"]:
         yield f"the line ends at {before}, not at the head"
@@ -175,9 +177,9 @@ def _landed(receipt: Data, inside: frozenset[str]) -> Iterator[str]:
         if part["commit"] not in inside:
             yield f"{name}: {part['commit']} is not between base and head"
         elif on_branch and landings.pop(part["commit"], "") != part["task"]:
-            yield f"{name}: {part['commit']} is not its landing"
+            yield f"{name}: {part['commit']} is not the commit that landed it"
         elif part["step"] != (places[part["commit"]][0] if on_branch else None):
-            yield f"{name}: it is not step {part['step']}"
+            yield f"{name}: {part['commit']} is not step {part['step']}"
     yield from (
         f"{task} landed as {commit}, which the receipt does not list"
         for commit, task in landings.items()
@@ -229,7 +231,7 @@ def _proofs(receipt: Data) -> VerificationResult:
     if waived:
         words = f"every required check of a landed task passed, or a person waived it ({waived})"
     words += _mutant_words(receipt) + _quarantine_words(receipt)
-    return verification_result("checks", words, "no proof", bad)
+    return verification_result("checks", words, "a task is not proven", bad)
 
 
 def _mutant_words(receipt: Data) -> str:

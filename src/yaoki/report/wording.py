@@ -116,7 +116,7 @@ def _stop_reason(task: Data, names: Mapping[str, str], asking: Container[str]) -
 
 
 def verdict_sentence(status: str, numbers: Data, paused: str) -> str:
-    """One sentence a manager can act on; nothing is called done that is not proven."""
+    """One sentence that a manager can act on; no task is called done unless it is proven."""
     done, tasks, lost = numbers["done"], numbers["tasks"], numbers["lost"]
     so_far = f"{_share(done, tasks)} {_how_far(numbers)}"
     if status == "DONE" and lost:
@@ -124,7 +124,7 @@ def verdict_sentence(status: str, numbers: Data, paused: str) -> str:
         return f"The run had ended, but {missing}: {so_far}."
     if status == "DONE":
         without = _left_out_words(numbers["dropped"])
-        enough = "" if without else ", all that had to be"
+        enough = "" if without else ", including all required ones"
         whole = _all(done) if done == tasks else f"{_share(done, tasks)} done{enough}"
         return f"The run is done: {whole}, {_how(numbers)}{without}.{_proven(numbers)}"
     if status == "PAUSED":
@@ -149,7 +149,7 @@ def _how(numbers: Data) -> str:
     waived = numbers["waived"]
     if waived and waived >= numbers["done"]:
         return "with checks that a person waived"
-    but = f", but for {waived:,} with checks that a person waived" if waived else ""
+    but = f", except {waived:,} with checks that a person waived" if waived else ""
     each = "" if numbers["done"] == 1 else "each "
     return f"{each}proven by its checks{but}"
 
@@ -177,7 +177,7 @@ def _rest(numbers: Data) -> str:
     if n := numbers["asking"]:
         parts.append(f"{n:,} {'waits' if n == 1 else 'wait'} for your answer")
     if n := numbers["blocked"]:
-        parts.append(f"{n:,} cannot start before that" if numbers["asking"] else f"{n:,} blocked")
+        parts.append(f"{n:,} cannot start before you answer" if numbers["asking"] else f"{n:,} blocked")
     if n := numbers["cancelled"]:
         parts.append(f"{n:,} {'was' if n == 1 else 'were'} cancelled")
     if n := numbers["open"]:

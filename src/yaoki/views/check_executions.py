@@ -1,6 +1,6 @@
 """The executions of a check, recognised by the names of the folders with their output.
 
-A failed check is run again, and on the base; the verdict stands on one of its executions only.
+A failed check is run again, and on the base; the verdict is based on only one of its executions.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _CANDIDATE_SUFFIX = lazy_compile(r"(-match)?(-\d+)?")
 # By the start of the suffix that the stages give to the folder of a further execution.
 _SUFFIXES: Mapping[str, tuple[CheckRunPurpose, str]] = {
     "-again-": (CheckRunPurpose.AGAIN, "again, after its failure"),
-    "-asked-": (CheckRunPurpose.AGAIN, "again, after an answer that was not understood"),
+    "-asked-": (CheckRunPurpose.AGAIN, "again, after an answer that could not be read"),
     "-base": (CheckRunPurpose.BASE, "on the base"),
     "-onto-": (CheckRunPurpose.BASE, "on the base"),
     "-landed-": (CheckRunPurpose.BASE, "on landed work for which it was waived"),
@@ -38,7 +38,7 @@ class CheckExecution:
     """One execution of a check; `name` is that of its folder.
 
     `words`: its purpose; empty for an execution on the candidate.  `is_verdict`: the newest verdict
-    of the attempt stands on it.
+    of the attempt is based on it.
     """
 
     name: str

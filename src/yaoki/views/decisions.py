@@ -40,26 +40,26 @@ DECISION_OF_EVENT: Mapping[str, DecisionKind] = {
 # The rules a decision can name, in one sentence each.
 RULES: Mapping[str, str] = {
     "3.5": "a task that changed nothing is sent back once; then a person decides",
-    "3.7": "an attempt that was cut off is lost, not failed: a new attempt starts",
+    "3.7": "an interrupted attempt counts as lost, not as failed: a new attempt starts",
     "4.1": "only kinds of failure with a retry rule are tried again",
     "4.2": "a permanent fault is not retried; its cause is fixed first",
     "4.6": "the same failure with the same work changes the strategy, then ends the retries",
-    "4.8": "a fault of yaoki's own infrastructure repeats the stage and counts as no attempt",
+    "4.8": "a fault of yaoki's own infrastructure repeats the stage; it counts as no attempt",
     "5.1": "retry while the retries of this kind, and of all kinds, are below their limits",
     "6.5": "a check without an agent is not repeated on the same commit",
-    "5.4": "a limit that lasts longer than rate_limit_wait_max parks the task until then",
-    "8.3": "a group is recovered once; what fails again lands in part, or a person is asked",
-    "8.4": "one re-run from the run branch's head, once per lineage, if others have landed",
+    "5.4": "if a limit lasts longer than rate_limit_wait_max, the task waits until it ends",
+    "8.3": "a group is recovered once; if it fails again, it lands in part or a person is asked",
+    "8.4": "each lineage gets one re-run from the run branch's head, if other tasks have landed",
     "10.4": "what a person took over is verified, not retried",
-    "10.6": "past its budget no further agent is started",
-    "18.1": "while the chain has an agent that may succeed, it continues and nobody is asked",
+    "10.6": "after the budget is used up, no further agent is started",
+    "18.1": "no person is asked while the chain has another agent that may succeed",
     "18.4": "the first difference between proven candidates decides: hidden checks, mutants, "
     "a blind judge, diff, cost",
-    "18.5": "learn: choose draws agent and conversation from what fixed such failures before",
+    "18.5": "learn: choose draws agent and conversation by their past fixes of such failures",
     "18.6": "a limit, an outage or a refusal by its service closes an account: one task tries it "
     "again, and an attempt without an answer of the model uses no retry",
-    "18.7": "a stop that was asked for uses no retry; every started run counts in the budgets",
-    "5.7": "what was reported as not safe to retry is never retried by itself",
+    "18.7": "a requested stop uses no retry; every started agent run counts in the budgets",
+    "5.7": "a failure that was reported as not safe to retry is never retried automatically",
 }
 
 

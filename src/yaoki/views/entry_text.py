@@ -66,7 +66,7 @@ def failure_subject(failure: Data) -> str:
 
 
 def _is_of_agent(failure: Data) -> bool:
-    """Did the agent itself fail?  A check that it left red is not the cause."""
+    """Did the agent itself fail?  Then a failed check is not the cause."""
     own = {FailureKind.TRANSIENT_ERROR, FailureKind.TIMEOUT}
     return failure.get("kind") in own and not failure.get("ours")
 
@@ -147,7 +147,7 @@ def _retry_moment(data: Data) -> str:
 
 
 def _escalation_words(data: Data) -> str:
-    """A question speaks for itself."""
+    """The question, and why no retry follows, unless the question says it."""
     words, blocked = f"needs you: {failure_subject(data['failure'])}", data["blocked"]
     if blocked == Reason.NEEDS_HUMAN:
         return words
@@ -166,7 +166,7 @@ def _no_last_try_words(data: Data) -> str:
 
 
 def _landing_words(data: Data) -> str:
-    already = " (no change; the branch stays there)" if data.get("already") else ""
+    already = " (no change; the branch does not move)" if data.get("already") else ""
     leader = data.get("taken_along_by")
     along = f" (together with {leader})" if leader else ""
     return f"landed {data['commit'][:10]}{already}{along}"
@@ -208,7 +208,7 @@ def _cancellation_words(data: Data) -> str:
 
 
 def _expiry_words(data: Data) -> str:
-    return f"its claim ended: {data.get('why') or 'the lease ran out'}"
+    return f"its claim has expired: {data.get('why') or 'the lease ran out'}"
 
 
 def _repair_words(data: Data) -> str:
@@ -350,7 +350,7 @@ _WORDS: Mapping[str, Callable[[Data], str]] = {
     "ITERATION_FINISHED": _iteration_words,
     "RUN_PAUSED": lambda data: f"paused: {data['why']}",
     "RUN_RESUMED": lambda data: (
-        f"continues after: {data['was']}" + (f" ({data['how']})" if data.get("how") else "")
+        f"resumed; it was paused: {data['was']}" + (f" ({data['how']})" if data.get("how") else "")
     ),
     "BUDGET_WARNING": _warning_words,
     "DEAD_LETTERED": lambda data: f"dead letter: {data.get('message', '')}",
@@ -361,7 +361,7 @@ _WORDS: Mapping[str, Callable[[Data], str]] = {
     "WAIT_ENDED": _ended_wait_words,
     "CANCEL_REQUESTED": lambda _: "cancel requested",
     "TASK_CANCELLED": _cancellation_words,
-    "ROW_REFUSED": lambda data: f"its row is refused: {data['why']}",
+    "ROW_REFUSED": lambda data: f"its row in the store is not valid: {data['why']}",
     "TASK_UNDONE": lambda _: "undone on the run branch",
     "UNDO_DROPPED": lambda data: f"its undo was refused: {one_line(data['why'])}",
     "LEASE_EXPIRED": _expiry_words,
@@ -388,7 +388,7 @@ _WORDS: Mapping[str, Callable[[Data], str]] = {
     "RECONCILED": _repair_words,
     "PLAN_RECHECKED": lambda data: str(data["message"]),
     "CHECKS_REVISED": lambda data: (
-        f"has the checks of revision {data['revision']['number']}"
+        f"now has the checks of revision {data['revision']['number']}"
         + ("; it is verified again" if data.get("proof_is_void") else "")
     ),
     "RUN_FORECAST": _forecast_words,

@@ -15,10 +15,10 @@ KINDS: Mapping[str, str] = {
     "QUALITY_FAILURE": "not good enough",
     "TIMEOUT": "took too long",
     "TRANSIENT_ERROR": "a temporary error",
-    "RATE_LIMIT": "its service asked to wait",
+    "RATE_LIMIT": "rate limited by its service",
     "CONFLICT": "in conflict with other work",
     "LOST": "interrupted",
-    "FATAL_ERROR": "could not continue by itself",
+    "FATAL_ERROR": "could not continue without a person",
     "ESCALATE_REQUIRED": "asked a person",
     "RESOURCE_EXHAUSTED": "its budget was used up",
 }
@@ -32,7 +32,7 @@ REASONS: Mapping[str, str] = {
     "DEPENDENCY_FAILED": "cannot start",
     "NEEDS_HUMAN": "a person must decide",
     "RESOURCE_EXHAUSTED": "its budget is used up",
-    "UNKNOWN": "for an unknown reason",
+    "UNKNOWN": "the reason is unknown",
 }
 
 # The pattern of a failed check whose failure has no pattern of its own.
@@ -53,8 +53,8 @@ REFUSALS: Mapping[str, str] = {
     "predecessor": "the work of another task, on top of which its checks had run, did not land",
     "waited": "it enters the merge queue behind tasks that have not landed yet",
     "companion": "a task whose work was checked together with its own was withdrawn",
-    "answer": "a task that its answer names is gone",
-    "unknown": "the branch did not take its verified commit",
+    "answer": "a task that its answer names no longer exists",
+    "unknown": "the branch did not accept its verified commit",
 }
 
 
@@ -101,7 +101,7 @@ def describe_reason(name: str | None) -> str:
 
 
 def describe_removal(state: str, reason: str | None) -> str:
-    """Why a task is cancelled; empty where its state says all.
+    """Why a task is cancelled; empty if its state needs no further words.
 
     Only an undo sets this reason, and every answer but `abort` clears it.
     """

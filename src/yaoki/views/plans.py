@@ -43,7 +43,7 @@ class TaskBound:
     @property
     def _judge_words(self) -> str:
         if any(check.agent is not None for check in self.spec.checks):
-            return "judges, if every answer breaks and the branch moves"
+            return "judges, if every answer is invalid and the branch moves"
         return "the judge of its race, if each round is a tie and the judge is interrupted"
 
     @property

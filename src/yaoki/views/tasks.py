@@ -46,7 +46,7 @@ class IdleReason(StrEnum):
     """The reason why no task of a run is started, in words; documents use the names."""
 
     PAUSED = "the run is paused"
-    NOBODY = "no worker is running this"
+    NOBODY = "no worker is running this run"
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +187,7 @@ class RunView:
 
     @property
     def partial_merge_note(self) -> str:
-        """For a run that ended without being done: what the merge command includes."""
+        """For a run that ended without being done: what the next merge command merges."""
         done, tasks = len(self.landable_tasks_landed), len(self.landable_tasks)
         merges = self.status is RunStatus.CANCELLED and is_merge(self.next_command)
         only_reverts = self.unmerged_reverts and (self.run.merged_commit or not done)

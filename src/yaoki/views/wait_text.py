@@ -35,9 +35,10 @@ _PROBLEMS = {
 
 
 LAST_TRY = (
-    "one last try when no other task can run, if other work has landed or another agent is left"
+    "one last try follows when no other task can run, if other work has landed or another agent is "
+    "left"
 )
-UNDO_WORDS = "is undone as soon as no task of the run is running"
+UNDO_WORDS = "will be undone when no task of the run is running"
 
 
 def describe_wait(view: TaskView, now: datetime, names: Mapping[str, str]) -> str:
@@ -70,7 +71,7 @@ def describe_wait(view: TaskView, now: datetime, names: Mapping[str, str]) -> st
 
 
 def awaited_date(view: TaskView, now: datetime) -> datetime | None:
-    """The date of the next try, while a time until it is worth showing.
+    """The date of the next try, if the time until then is long enough to be shown.
 
     While no worker runs, a short delay is not what the task waits for.
     """
@@ -117,10 +118,10 @@ def _account_opens_later(view: TaskView, now: datetime) -> bool:
 
 
 def _landing_words(row: TaskRow) -> str:
-    """A queued task waits for its predecessor; any other lands at once or is taken along."""
+    """A queued task waits for its predecessor; any other task lands alone or with the next one."""
     if row.is_queued:
         return "lands after the tasks it was verified with"
-    return "verified; lands with the next task that lands, or alone"
+    return "verified; lands together with the next task, or alone"
 
 
 def _account_words(account: AccountRow, now: datetime, names: Mapping[str, str]) -> str:
@@ -139,7 +140,8 @@ _REMEDIES = {
 
 
 def describe_refused_account(account: AccountRow, now: datetime) -> str:
-    """An account that only a person can mend while other agents go on, and the remedy; else empty.
+    """An account that only a person can repair while other agents continue, and the remedy; else
+    empty.
 
     An account about which a task asks is named by its question.
     """
@@ -152,7 +154,7 @@ def describe_refused_account(account: AccountRow, now: datetime) -> str:
         words = f"{_PROBLEMS[account.problem]}; {_REMEDIES[account.problem]}"
     return (
         f"account {account.name} is closed: {words}; "
-        f"a new run tries it again, and one task tries it {when}"
+        f"a new run tries it again, and one task of this store tries it {when}"
     )
 
 

@@ -44,7 +44,7 @@ class AttemptSummary:
     session: str = ""
     cost: float | None = None
     tokens: int | None = None
-    # The choice between the merge queue and an early look: its numbers, and in words.
+    # The choice between the merge queue and an early verification: its numbers, and in words.
     queue_choice: Mapping[str, Any] = field(default_factory=dict)
     queue_words: str = ""
     # Every execution of a check: their number and seconds, and in words.
@@ -196,13 +196,13 @@ def _queue_words(choice: Mapping[str, Any]) -> str:
     others = format_count(choice["ahead"], "other task")
     chance = f"{choice['land_chance']:.0%}"
     return (
-        f"its checks first ran {where} the work of {others} about to land;"
+        f"its checks first ran {where} the work of {others} waiting to land;"
         f" chance that all of it lands: {chance}"
     )
 
 
 def _because(reason: str) -> str:
-    """A question speaks for itself."""
+    """The reason of a question, unless the question itself says it."""
     return "" if reason in {"", Reason.NEEDS_HUMAN} else f" ({describe_reason(reason)})"
 
 

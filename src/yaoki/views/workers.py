@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 SCHEMA = 1
 TASKS_SHOWN = 5
-STOPPING_WORDS = "its worker is stopping and takes nothing new"
+STOPPING_WORDS = "its worker is stopping and takes no new tasks"
 
 
 def why_not_taken(
@@ -84,7 +84,7 @@ def worker_lines(live: Sequence[WorkerSeen], now: datetime) -> list[str]:
         load = f"{_load_words(seen)}, {_uptime_words(seen, now)}{_extras(seen)}"
         lines.append(f"worker {_worker_name(seen)}: {load}")
         if seen.worker.idle_reason:
-            lines.append(f"  begins nothing new: {one_line(seen.worker.idle_reason, 200)}")
+            lines.append(f"  starts no new tasks: {one_line(seen.worker.idle_reason, 200)}")
     return lines
 
 
@@ -111,7 +111,7 @@ def _extras(seen: WorkerSeen) -> str:
         "in the background" if worker.background else "",
         f"only run {', '.join(worker.runs)}" if worker.runs else "",
         f"tags {one_line(', '.join(worker.tags), 120)}" if worker.tags else "",
-        "stopping and takes nothing new" if worker.activity is WorkerActivity.STOPPING else "",
+        "stopping and takes no new tasks" if worker.activity is WorkerActivity.STOPPING else "",
     ]
     return "".join(f", {part}" for part in parts if part)
 

@@ -55,7 +55,7 @@ def test_a_verified_task_in_the_queue_says_what_it_waits_for() -> None:
     queued, alone = task_lines(view.tasks, NOW, {})
 
     assert queued.rstrip().endswith("lands after the tasks it was verified with")
-    assert alone.rstrip().endswith("verified; lands with the next task that lands, or alone")
+    assert alone.rstrip().endswith("verified; lands together with the next task, or alone")
 
 
 def test_the_row_of_a_task_shows_only_the_first_sentences_of_its_question() -> None:

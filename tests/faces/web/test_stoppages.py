@@ -340,5 +340,5 @@ def test_claims_of_one_dead_worker_are_not_counted_as_workers() -> None:
     html = render_page(made)
 
     assert "2 workers lost" not in html
-    assert "work of lost workers taken up 2 times" in html
+    assert "work of lost workers continued 2 times" in html
     assert "2 claims of lost workers taken over" in html
