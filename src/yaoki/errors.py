@@ -12,7 +12,7 @@ YaokiError                   anything we explain to a person; carries a hint
 │   │   └── RunInOtherCheckout     another checkout of the clone has the run
 │   ├── NotNow               the state of the task or run forbids it
 │   └── Untrusted            this repository would run commands that no person has trusted
-├── StoreError               the database cannot serve
+├── StoreError               the database cannot be used
 │   ├── RowInvalid           the row of one task is not as yaoki wrote it
 │   ├── StoreNewer           the store was written by a newer yaoki
 │   ├── StoreCorrupt         the file is not a database of yaoki
@@ -59,7 +59,7 @@ class YaokiError(Exception):
 class PlanInvalid(YaokiError):
     """A plan is refused as a whole; each entry of `defects` is one line to print.
 
-    `lacks_settings`: one of them would not exist if the settings named an agent or a check.
+    `lacks_settings`: at least one of them is that the settings name no agent or no check.
     """
 
     exit_code = 2
@@ -139,7 +139,7 @@ class Unknown(Refused):
 class RunInOtherCheckout(Unknown):
     """The store of another checkout of the clone has the run.
 
-    `path` is its folder as a word of a shell line.
+    `path` is its folder, quoted for a shell.
     """
 
     def __init__(self, run_id: str, folder: str, path: str) -> None:
@@ -156,8 +156,8 @@ class NotNow(Refused):
 class CheckoutObstructed(NotNow):
     """The branch to move is checked out, and that checkout must not be changed.
 
-    `remedy` is what a person can do there.  `by_hand` is the command of git that moves it to the
-    head of the run and nowhere else; empty where there is none.
+    `remedy` is what a person can do in that checkout.  `by_hand` is the git command that moves the
+    branch to exactly the head of the run; empty if there is none.
     """
 
     def __init__(self, message: str, *, remedy: str, by_hand: str) -> None:
@@ -276,7 +276,7 @@ class NoticeFailed(YaokiError):
 
 @unique
 class FatalCode(StrEnum):
-    """Why trying again does not help; stored with the failure.  `FATAL_CATALOGUE` of the core has
+    """Why another try does not help; stored with the failure.  `FATAL_CATALOGUE` of the core has
     the words and the remedies.
     """
 
@@ -295,7 +295,7 @@ class FatalCode(StrEnum):
 
     @classmethod
     def _missing_(cls, value: object) -> FatalCode | None:
-        """A word of another version of yaoki is a permanent failure without a known cause."""
+        """A code of another version of yaoki is a permanent failure without a known cause."""
         return cls.UNKNOWN if isinstance(value, str) else None
 
 

@@ -38,7 +38,7 @@ def test_a_deleted_current_folder_is_reported(project: Project, tmp_path: Path) 
     done = subprocess.run(shell, cwd=gone, env=project.env, capture_output=True, text=True)
 
     assert done.returncode == 2, done.stderr
-    assert "the folder this was started in is gone" in done.stderr
+    assert "the current folder does not exist any more" in done.stderr
     assert "Traceback" not in done.stderr
 
 

@@ -394,7 +394,7 @@ def test_a_suite_with_too_many_failures_at_the_base_is_narrowed_by_hand(project:
         assert f"tests is a comment in line {line}" in words, done.out
         assert "narrow its command to files that pass" in words
         assert next_command(done.out) == edit
-    reason = f"tests is only a comment in line {line} of yaoki.toml; yaoki doctor says why"
+    reason = f"tests is commented out in line {line} of yaoki.toml; yaoki doctor says why"
     assert reason in " ".join(refused.err.split()), refused
     words = " ".join(whole.out.split())
     assert whole.code == 1, whole.out

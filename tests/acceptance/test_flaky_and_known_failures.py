@@ -163,7 +163,7 @@ def test_a_failed_setup_leaves_the_check_undecided_at_the_base(project: Project)
     found = {b["check"]: b for b in document["baseline"]}
     outcomes = {name: b["outcome"] for name, b in found.items()}
     assert outcomes == {"one": "BROKEN", "two": "PASSED", "three": "BROKEN"}
-    assert "ended with 3: no network" in found["one"]["message"]
+    assert "ended with code 3: no network" in found["one"]["message"]
     assert "cannot run no-such-tool" in found["three"]["message"]
 
 

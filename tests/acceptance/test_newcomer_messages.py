@@ -100,7 +100,7 @@ def test_a_second_run_of_the_same_plan_names_the_active_one(project: Project) ->
         remaining_output(process)
 
     run = head.split()[1].rstrip(":")
-    words = f"note: run {run} of the same plan is ACTIVE: yaoki status {run}"
+    words = f"note: run {run} of the same plan is active: yaoki status {run}"
     assert words in lines
     assert [process.returncode for process in (first, second)] == [0, 0]
     again = project.yaoki("run", plan)

@@ -215,7 +215,7 @@ def test_a_leftover_worktree_of_a_finished_run_is_saved_and_removed_before_archi
 
     pruned = project.yaoki("prune", "--json").document
 
-    assert [each["why"] for each in shown["stays"]] == ["a worktree of it is left"]
+    assert [each["why"] for each in shown["stays"]] == ["it still has a worktree"]
     assert [each["run"] for each in pruned["archived"]] == [run]
     assert not (root / f"{run}-1").exists()
     bundle = project.folder / "refs.bundle"

@@ -55,7 +55,7 @@ def test_a_changed_check_of_the_settings_is_taken_over_as_a_revision(project: Pr
 
     said = " ".join(early.out.split())
     assert "note: lint differs in the plan or yaoki.toml; the run keeps what it has" in said
-    assert f"take over: yaoki plan recheck {run}" in said
+    assert f"to apply the changes: yaoki plan recheck {run}" in said
     assert done.code == 0, done.out + done.err
     assert f"run {run}: revision 2, checks lint for 1 task" in done.out
     assert "late: answer done to verify the work as it is with the new checks" in done.out

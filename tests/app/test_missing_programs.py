@@ -32,7 +32,7 @@ def test_several_missing_things_are_counted_by_what_they_are(
 
     assert refused.value.sentence == words
     assert list(refused.value.defects) == [f"{one.sentence}; {one.remedy}" for one in missing]
-    assert refused.value.hint == "each of them says what helps; then start the command again"
+    assert refused.value.hint == "each line ends with its remedy; then run the command again"
 
 
 def test_one_missing_thing_is_named_with_its_remedy() -> None:

@@ -156,4 +156,4 @@ def test_a_result_reported_inside_the_sandbox_is_recorded(project: Project, mode
     assert "the scale cannot be read" in project.task("a")["question"]
     output = project.query("logs", "a").out
     assert "failed is noted for attempt 1" in output
-    assert ("out of an agent's reach in the sandbox" in output) == (mode == "on")
+    assert ("an agent in the sandbox cannot reach the store" in output) == (mode == "on")

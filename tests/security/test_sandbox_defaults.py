@@ -91,7 +91,7 @@ def test_a_machine_without_a_sandbox_reports_the_missing_program_in_one_line(
 
     assert done.code == 0, done.out + done.err
     assert mark.exists()
-    assert f"{OUTSIDE} (bwrap is not installed); to have one: yaoki doctor" in done.out
+    assert f"{OUTSIDE} (bwrap is not installed); to use one: yaoki doctor" in done.out
     assert done.out.count(OUTSIDE) == 1
     (row,) = [line for line in doctor.out.splitlines() if "sandbox" in line]
     assert "bwrap is not installed" in row
@@ -159,7 +159,7 @@ def test_an_invalid_sandbox_mode_in_the_environment_is_refused(
     done = project.yaoki(command, *words, env={"YAOKI_SANDBOX_MODE": "On"})
 
     assert done.code == (2 if command == "run" else 1), done.out + done.err
-    assert "YAOKI_SANDBOX_MODE is 'On', which is none of auto, off, on" in done.out + done.err
+    assert "YAOKI_SANDBOX_MODE is 'On', which is not one of auto, off, on" in done.out + done.err
     assert not mark.exists()
 
 

@@ -125,5 +125,5 @@ def find_diff_ends(task: Task) -> DiffEnds:
     if task.landed_commit:
         return DiffEnds(work.onto, task.landed_commit, True)
     if not work.head:
-        raise NotNow(f"{task.id} has left nothing yet", hint=f"yaoki why {task.id}")
+        raise NotNow(f"{task.id} has changed nothing yet", hint=f"yaoki why {task.id}")
     return DiffEnds(work.base, work.head, False)

@@ -22,7 +22,7 @@ from yaoki.ports import Checker, ProofRoom, ProofRooms, commit_facts
 
 SETUP_TIMEOUT = timedelta(minutes=10)
 WORDS_CHARS_MAX = 200
-# Reports that something is still running while the context is open.
+# Prints progress lines while the context is open.
 Progress = Callable[[str], AbstractContextManager[object]]
 
 
@@ -106,7 +106,7 @@ def _run_to_end(argv: tuple[str, ...], place: Path) -> tuple[str, int]:
         return f"failed: {fault.sentence}", 1
     lines = (done.err or done.out).decode("utf-8", "replace").strip().splitlines()
     last = one_line(strip_terminal_codes(lines[-1]), WORDS_CHARS_MAX) if lines else ""
-    return f"ended with {done.code}" + (f": {last}" if last else ""), done.code
+    return f"ended with code {done.code}" + (f": {last}" if last else ""), done.code
 
 
 def suggest_install(program: str) -> str:

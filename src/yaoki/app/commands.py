@@ -44,14 +44,14 @@ def answer_task(
 
 
 def list_blocked_with_work(app: App, task: Task) -> list[TaskRow]:
-    """The tasks that this one blocks for good and of which work is saved."""
+    """The tasks that this one blocks permanently and that have saved work."""
     view = view_run(app, app.store.run(task.run_id))
     blocked = {one.row.id: one.row for one in view.tasks if one.blocked_by == task.id}
     return [blocked[TaskId(task_id)] for task_id in tasks_with_saved_work(app, blocked)]
 
 
 def tasks_with_saved_work(app: App, tasks: Collection[str]) -> list[str]:
-    """Those of the tasks of which work is saved that is not empty."""
+    """The given tasks that have saved work with changes."""
     if not tasks:
         return []
     works = [work for work in app.workspace.recovery.list_saved_work() if work.task_id in tasks]

@@ -137,9 +137,9 @@ def _forecast_specs(
 
 
 def record_forecast(app: App, run: Run, forecast: Forecast | None) -> None:
-    """Journal what the user is told at the start; the report compares it with what happens.
+    """Record the forecast that the user sees at the start; the report compares it with the result.
 
-    Of a run whose tasks are still to be planned nothing is recorded before they are.
+    For a run whose tasks are still to be planned, it is recorded after the planning.
     """
     if forecast is not None and not forecast.is_open_ended:
         note = forecast_note(forecast)

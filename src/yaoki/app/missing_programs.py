@@ -51,7 +51,7 @@ def refuse_missing_programs(missing: Sequence[MissingProgram]) -> None:
     if len(missing) == 1:
         raise PlanInvalid(first.sentence, hint=first.remedy)
     defects = [f"{one.sentence}; {one.remedy}" for one in missing]
-    hint = "each of them says what helps; then start the command again"
+    hint = "each line ends with its remedy; then run the command again"
     raise PlanInvalid(_count_missing(missing), hint=hint, defects=defects)
 
 
@@ -154,7 +154,7 @@ def _name_checks(lacking: MissingEnvironment, checks: Sequence[str]) -> MissingP
     words = f"{'checks' if len(checks) > 1 else 'check'} {named}: {lacking.sentence}"
     remedy = f"create it: {lacking.command}"
     if lacking.setting:
-        remedy = f"use that of another checkout in its place, {lacking.setting}, or {remedy}"
+        remedy = f"use that of another checkout instead: {lacking.setting}, or {remedy}"
     return MissingProgram(words, remedy, is_environment=True)
 
 

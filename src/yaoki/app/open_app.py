@@ -35,8 +35,8 @@ def open_app(
     if is_in_own_worktree(where):
         raise Unknown("there is no run here yet", hint="this is for people: yaoki --repo DIR …")
     if os.environ.get("YAOKI_SANDBOX") and os.environ.get("YAOKI_REPO") == str(where.absolute()):
-        hint = "yaoki result works here: it says how your attempt ended"
-        raise NotNow("the store is out of an agent's reach in the sandbox", hint=hint)
+        hint = "yaoki result works here: it reports how your attempt ended"
+        raise NotNow("an agent in the sandbox cannot reach the store", hint=hint)
     if store:
         from yaoki.formats.config import refuse_bad_store_url
 

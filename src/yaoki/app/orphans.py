@@ -60,7 +60,7 @@ def _find_elsewhere(app: App, branches: Collection[str]) -> dict[Path, tuple[str
 
 
 def _known_in(other: OtherCheckout, branches: Collection[str]) -> set[str]:
-    """A store that cannot be read may know all: nothing of it is offered for deletion."""
+    """A store that cannot be read may know any branch, so none is offered for deletion."""
     if other.run_ids is None:
         return set(branches)
     return {landing_branch(run) for run in other.run_ids} & set(branches)
@@ -98,8 +98,7 @@ def make_no_run_error(app: App, named: str) -> Unknown:
         return Unknown("there is no run here yet", hint="yaoki run PLAN")
     return Unknown(
         f"there is no run in the store, but {describe_branches(branches)} here: .yaoki was "
-        f"deleted; what landed is "
-        "on the branch, the plan and the journal are gone",
+        "deleted; the landed work is on the branch, but the plan and the journal are lost",
         hint=suggest_recovery(branches[-1]),
     )
 
@@ -129,8 +128,8 @@ def suggest_recovery(branch: str) -> str:
     """The commands that show the work, merge it, or continue."""
     name = shlex.quote(branch)
     return (
-        f"look: git log {name}; take it unverified: git merge {name}; "
-        f"continue from it: yaoki run PLAN --base {name}; "
-        "unlanded work: git for-each-ref refs/yaoki/work; "
-        f"done with it: git branch -D {name}"
+        f"to look at it: git log {name}; to merge it without verification: git merge {name}; "
+        f"to continue from it: yaoki run PLAN --base {name}; "
+        "to list unlanded work: git for-each-ref refs/yaoki/work; "
+        f"to delete it: git branch -D {name}"
     )

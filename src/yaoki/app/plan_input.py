@@ -28,14 +28,14 @@ def read_plan(app: App, file: Path, settings: Settings | None = None) -> Plan:
         return parse_plan(text, name, settings or app.settings, app.preflight.known_names)
     except PlanInvalid as error:
         if str(file) == STDIN:
-            error.hint = "fix what comes through standard input and run this again"
+            error.hint = "fix the plan on standard input and run this again"
         if error.lacks_settings:
             error.hint = _suggest_settings(app)
         raise
 
 
 def _suggest_settings(app: App) -> str:
-    """The command that shows how the settings get what the plan lacks."""
+    """The command that shows how to add the agent or check that the plan lacks to the settings."""
     from yaoki.formats.discovery import commented_out_checks
 
     config = app.context.loaded_settings.file
@@ -44,9 +44,9 @@ def _suggest_settings(app: App) -> str:
     aside = commented_out_checks(config.read_text(encoding="utf-8"))
     if aside and not app.settings.checks:
         first = aside[0]
-        words = f"{first.name} is only a comment in line {first.line} of {config.name}"
+        words = f"{first.name} is commented out in line {first.line} of {config.name}"
         return f"{words}; yaoki doctor says why"
-    return f"yaoki init --dry-run --no-run shows what {config} could hold"
+    return f"yaoki init --dry-run --no-run shows what {config} could contain"
 
 
 def read_plan_text(file: Path) -> tuple[str, str]:

@@ -148,7 +148,7 @@ class PlanPreflight:
         return list(find_missing_programs(plan, self._context))
 
     def missing_agents(self, plan: Plan) -> list[MissingProgram]:
-        """Agents that cannot run here; quick when all are commands that the PATH has."""
+        """Agents that cannot run here; fast if all of them are commands on the PATH."""
         from yaoki.app.missing_programs import has_command
 
         unsure = [spec for spec in plan.catalogue.agents.values() if not has_command(spec)]

@@ -140,7 +140,8 @@ class RunArchiver:
             life = next(_with_worktree(life, left) for life in lives if life.run_id == run.id)
             if life.finished_at is None or life.open_reason:
                 reason = life.open_reason or "it is not finished"
-                raise NotNow(f"run {run.id} stays: {reason}", hint=f"yaoki cancel {run.id}")
+                words = f"run {run.id} cannot be archived: {reason}"
+                raise NotNow(words, hint=f"yaoki cancel {run.id}")
             decision = RetentionDecision(life, True, "a person wanted to forget it")
             return self._archive(decision, unmerged=unmerged)
 
@@ -152,7 +153,7 @@ class RunArchiver:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError as held:
                 raise NotNow(
-                    "another yaoki prune is running here", hint="yaoki prune, later"
+                    "another yaoki prune is running here", hint="try again later: yaoki prune"
                 ) from held
             shutil.rmtree(self._making, ignore_errors=True)
             self._making.mkdir()
@@ -323,7 +324,7 @@ def _record_errors(run_id: str, failed: dict[str, str]) -> Iterator[None]:
 def _with_worktree(life: RunLifetime, worktrees: Collection[str]) -> RunLifetime:
     if life.run_id not in worktrees or life.open_reason:
         return life
-    return replace(life, open_reason="a worktree of it is left")
+    return replace(life, open_reason="it still has a worktree")
 
 
 def _run_of(path: Path) -> str:

@@ -44,12 +44,12 @@ def describe_outdated_checks(app: App, task: Task) -> str:
     try:
         plan, _ = read_plan_again(app, run)
     except PlanInvalid:
-        return f"the plan cannot be read any more, so the run keeps its checks; see: {command}"
+        return f"the plan cannot be read any more, so the run keeps its checks; details: {command}"
     names = list_differences(task, plan.specs)
     if not names:
         return ""
     differ = f"{list_some(names, NAMES_SHOWN)} {'differs' if len(names) == 1 else 'differ'}"
-    return f"{differ} in the plan or yaoki.toml; the run keeps what it has; take over: {command}"
+    return f"{differ} in the plan or yaoki.toml; the run keeps what it has; to apply the changes: {command}"
 
 
 def _recorded_file(app: App, run: Run) -> Path | None:

@@ -43,7 +43,7 @@ FAILED_OUTCOMES = frozenset({ReplayOutcome.FAILED, ReplayOutcome.BROKEN})
 
 @dataclass(frozen=True, slots=True)
 class CheckReplay:
-    """One check of a landed commit; `told` is its result in the journal."""
+    """One check of a landed commit; `recorded_outcome` is its result in the journal."""
 
     check: str
     recorded_outcome: str
@@ -55,7 +55,7 @@ class CheckReplay:
 
 @dataclass(frozen=True, slots=True)
 class CommitReplay:
-    """One landed commit; `why` is set where no check could run."""
+    """One landed commit; `not_run_reason` is set if no check could run."""
 
     task_id: str
     name: str
@@ -107,7 +107,7 @@ def replay_run(
 def find_landed_commits(app: App, run: Run) -> list[LandedCommit]:
     """The landed commits of the journal file, in the order of the branch.
 
-    A plan has no commit of its own; neither has a report without changes and checks.
+    A plan has no commit of its own, nor does a report without changes and checks.
     """
     evidence = fold_evidence(app.store.read_journal_source(run.id, EVIDENCE_EVENTS))
     landed = [
@@ -150,7 +150,7 @@ def _replay_landing(app: App, run: Run, room: ReplayClone, one: LandedCommit) ->
     why = (
         ""
         if any(c.outcome in PASSED_OUTCOMES | FAILED_OUTCOMES for c in checks)
-        else "no check of it can be run again"
+        else "none of its checks can be run again"
     )
     return CommitReplay(one.task.id, spec.name, proof.landed_commit, (*checks, *built_in), why)
 
@@ -172,7 +172,7 @@ def _replay_check(
             spec.name,
             recorded,
             ReplayOutcome.NOT_REPLAYED,
-            "it needs the remote as it was then",
+            "it needs the state of the remote at that time",
         )
     finding = room.check(spec, facts, fixes, app.clock.now())
     tests, outcome = _tests(finding), ReplayOutcome(finding.outcome.value)

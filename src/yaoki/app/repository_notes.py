@@ -1,5 +1,5 @@
-"""Notes before a run starts: parts of the repository that it cannot have, and another run of the
-same plan.
+"""Notes before a run starts: files of the repository that it does not have, and another active run
+of the same plan.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def same_plan_notes(app: App, run: Run) -> Iterator[str]:
         if other.id == run.id or not run.source or other.source != run.source:
             continue
         if load_run_status(app.store, other) is RunStatus.ACTIVE:
-            yield f"note: run {other.id} of the same plan is ACTIVE: yaoki status {other.id}"
+            yield f"note: run {other.id} of the same plan is active: yaoki status {other.id}"
 
 
 def repository_notes(app: App, run: Run) -> Iterator[str]:
@@ -39,6 +39,6 @@ def repository_notes(app: App, run: Run) -> Iterator[str]:
         )
     if lacks_lfs_content(app.repository, run.base):
         yield (
-            "note: files of git LFS are pointers here, so agents and checks see no content of them;"
+            "note: files of git LFS are pointers here, so agents and checks do not see their content;"
             " first: git lfs pull"
         )

@@ -94,9 +94,9 @@ class SandboxChoice:
         if not used or self.mode is SandboxMode.ON:
             return ""
         if self.mode is SandboxMode.OFF:
-            return f"{OUTSIDE} ({self._setting} is off); to have one: yaoki doctor"
+            return f"{OUTSIDE} ({self._setting} is off); to use one: yaoki doctor"
         if self.unavailable_reason:
-            return f"{OUTSIDE} ({self.unavailable_reason}); to have one: yaoki doctor"
+            return f"{OUTSIDE} ({self.unavailable_reason}); to use one: yaoki doctor"
         strange = [preset for preset in used if not works_in_sandbox(preset)]
         if not strange:
             return ""
@@ -108,6 +108,6 @@ def _mode_of_machine(environ: Mapping[str, str]) -> SandboxMode:
     """The setting of the machine; an unknown value would silently leave agents outside."""
     word = environ.get(MODE_VARIABLE) or SandboxMode.AUTO
     if word not in tuple(SandboxMode):
-        sentence = f"{MODE_VARIABLE} is {word!r}, which is none of {', '.join(SandboxMode)}"
+        sentence = f"{MODE_VARIABLE} is {word!r}, which is not one of {', '.join(SandboxMode)}"
         raise SettingsInvalid(sentence, hint=f"unset {MODE_VARIABLE}, or give it one of them")
     return SandboxMode(word)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 # The exit code of a command that a signal ended.
 INTERRUPTED = 130
-STOPPING_NOW = "stopping now; interrupt once more to end this process, nothing is lost"
+STOPPING_NOW = "stopping now; interrupt again to end this process at once, nothing is lost"
 SHOW_CURSOR = b"\x1b[?25h"
 
 
@@ -206,7 +206,7 @@ def _handle_signals(
 ) -> None:
     """A second signal also ends the wait for an unreachable store.
 
-    A third one ends the process, as `kill -9` would: a thread that computes for ever hears no
+    A third one ends the process like `kill -9`: a thread that never returns would not notice a
     request.  The next worker continues with its tasks and its agents.
     """
 

@@ -64,7 +64,7 @@ class ServedRuns:
                 self._warn_once(f"run {run_id} waits for the remote: {away.sentence}")
                 return False
             if not self._ours[run_id]:
-                self._warn(f"run {run_id} belongs to {repo}, so this worker leaves it alone")
+                self._warn(f"run {run_id} belongs to {repo}, so this worker does not serve it")
         return self._ours[run_id]
 
     def _can_reach(self, run_id: RunId, base: str) -> bool:

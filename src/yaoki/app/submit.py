@@ -30,7 +30,7 @@ def submit_plan(
     reuse_verdicts: bool = True,
     forecast: Forecast | None = None,
 ) -> Run:
-    """Store a plan as a run of this repository; `tags` are those of the worker to come.
+    """Store a plan as a run of this repository; `tags` are those of the worker that will run it.
 
     `file` is where the plan was read, for commands that read it again.  `forecast` is the one that
     the user was shown, to be compared with what happens.

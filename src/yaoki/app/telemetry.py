@@ -119,7 +119,7 @@ class Metrics:
         with suppress(Fault):
             write_atomically(self._file, json.dumps(data).encode())
 
-    # -------------------------------------------------------------- how things stand
+    # -------------------------------------------------------------- the current state
 
     def _current_samples(self) -> Iterator[Sample]:
         store, tasks, runs = self._app.store, Counter[str](), Counter[str]()

@@ -146,7 +146,7 @@ class Trust:
         if not lines:
             return None
         if defect:
-            print_warning(f"{defect}; nothing is trusted until: yaoki trust")
+            print_warning(f"{defect}; nothing is trusted; to trust it again: yaoki trust")
         again = bool(trusted) and not store
         top = str(self._context.repository.top)
         return TrustQuestion(
@@ -202,7 +202,7 @@ class Trust:
         """Lines with the commands of the store's open runs."""
         store = self._context.store
         runs = [run for run in store.runs() if run.finished_at is None]
-        yield f"    it holds {format_count(len(runs), 'open run')}"
+        yield f"    it contains {format_count(len(runs), 'open run')}"
         for run in runs[:OPEN_RUNS_SHOWN]:
             specs = [store.task(row.id).spec for row in store.rows(run.id)]
             commands = list_commands(specs, run.checks, run.catalogue.agents)

@@ -63,8 +63,8 @@ if TYPE_CHECKING:
 ROOM_NAME = "init"
 TOTAL_TIMEOUT = timedelta(minutes=10)
 WORDS_CHARS_MAX = 200
-NO_TESTS_MESSAGE = "it ran no tests, and so it proves nothing"
-NOT_TRIED_MESSAGE = "not tried: the time for all of them was over"
+NO_TESTS_MESSAGE = "it ran no tests, so it proves nothing"
+NOT_TRIED_MESSAGE = "not tried: the time limit for all checks was reached"
 # Options that keep a tool from changing files, for tools that do so in some repositories.
 _LOOKS = {"ruff": "--no-fix", "eslint": "--no-fix", "black": "--check", "prettier": "--check"}
 CHANGED = "changedFiles"
@@ -217,7 +217,7 @@ class TrialRoom:
     def _try_with_pytest(self, tried: TrialResult) -> TrialResult:
         """The result of pytest, unless it is not installed or runs fewer tests.
 
-        pytest also runs functions named test_*; unittest passes over them without a word.
+        pytest also runs functions named test_*; unittest silently ignores them.
         """
         other = self.try_check(_as_pytest(tried.check))
         if not tried.state.is_usable:
@@ -296,7 +296,7 @@ def _make_unfit_finding(finding: Finding, spec: CheckSpec, changed: list[str]) -
     """A run refuses such a check as well, but only after an agent has worked."""
     words = spec.argv or tuple(spec.shell.split())
     option = next((option for tool, option in _LOOKS.items() if tool in words), "")
-    remedy = f"; add {option}" if option else "; let it only look"
+    remedy = f"; add {option}" if option else "; a check must not change files"
     message = f"changes files of the repository ({', '.join(changed[:3])}){remedy}"
     params = {CHANGED: changed[:3]}
     return replace(finding, outcome=Outcome.BROKEN, message=message, items=(), params=params)
@@ -343,7 +343,7 @@ def _judge(detected: FoundCheck, finding: Finding, timeout: timedelta) -> TrialR
             return TrialResult(detected, TrialState.MISSING, words, next_command=remedy)
         case Outcome.FAILED if finding.is_late:
             output = (
-                f"did not end within {format_duration(timeout.total_seconds())} and was cut off"
+                f"did not end within {format_duration(timeout.total_seconds())} and was stopped"
             )
             return TrialResult(
                 detected,

@@ -37,8 +37,8 @@ def verify_store(app: App, run: Run) -> list[VerificationResult]:
         _journal_file(app, run),
         verification_result(
             "rows",
-            f"the journal folds to the rows of {format_count(len(rows), 'task')}",
-            "the journal does not fold to a row",
+            f"the rows of {format_count(len(rows), 'task')} match the journal",
+            "a row does not match the journal",
             app.store.audit(run.id),
         ),
         *_verify_proofs(app, run, rows, evidence),
@@ -52,7 +52,10 @@ def _journal_file(app: App, run: Run) -> VerificationResult:
         return VerificationResult("journal file", None, words)
     differences = app.store.journal_file_differences(run.id)
     return verification_result(
-        "journal file", "holds the same lines", "it and the database differ", differences
+        "journal file",
+        "has the same lines as the database",
+        "differs from the database",
+        differences,
     )
 
 
@@ -69,11 +72,11 @@ def _verify_proofs(
         return
     yield _verify_done(app, rows, evidence, lacking)
     if strange is None:
-        yield VerificationResult("branch", None, f"{run.branch} is gone; the run is merged")
+        yield VerificationResult("branch", None, f"{run.branch} was deleted; the run is merged")
     else:
         places = [f"{commit} was landed by no task" for commit in strange]
         yield verification_result(
-            "branch", f"{run.branch} holds what landed", "it holds more", places
+            "branch", f"{run.branch} contains only landed work", "it contains other commits", places
         )
 
 
@@ -85,7 +88,7 @@ def _verify_done(
     done = sum(row.state is State.DONE for row in rows)
     good = f"{format_count(done, 'task')}, each proven by {source}"
     return verification_result(
-        "done", good, "a row claims more", [one.message for one in mismatches]
+        "done", good, "a row is DONE without proof", [one.message for one in mismatches]
     )
 
 
@@ -105,7 +108,7 @@ def _foreign_commits(app: App, run: Run, evidence: RunEvidence) -> list[str] | N
 
 def _verify_end(app: App, run: Run, evidence: RunEvidence) -> VerificationResult:
     if run.finished_at is None or evidence.is_summed_up:
-        ended = "has ended" if run.finished_at else "is not at its end"
+        ended = "has ended" if run.finished_at else "has not ended"
         return VerificationResult("end", True, f"run {run.id} {ended}")
     words = f"the row of run {run.id} says that it has ended, {app.store.journal_source} does not"
-    return VerificationResult("end", False, "a row claims more", (words,))
+    return VerificationResult("end", False, "the row and the journal differ", (words,))

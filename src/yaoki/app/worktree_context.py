@@ -32,7 +32,7 @@ def refuse_deleted_folder() -> None:
         Path.cwd()
     except FileNotFoundError as error:
         raise RepositoryUnusable(
-            "the folder this was started in is gone", hint="cd to your repository"
+            "the current folder does not exist any more", hint="cd to your repository"
         ) from error
 
 

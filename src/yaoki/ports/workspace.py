@@ -104,8 +104,10 @@ class Landings(Protocol):
         """
 
     def withdraw_candidate(self, task: Task) -> None:
-        """Put the worktree at its work instead of the candidate, whose subject is that of a
-        landing: the candidate does not land, and what is committed next builds on this commit.
+        """Move the worktree from the candidate back to the task's own work.
+
+        The candidate does not land, and its subject is that of a landing: later commits must build
+        on the task's own commit.
         """
 
     def read_joint(self, commit: str) -> JointCommit | None:

@@ -33,7 +33,7 @@ class CommittedAttempt:
     `left_out_files` are new files outside the task's scope: they are saved beside the work and are
     not part of it.  `sandbox_refusals` are acts of the agent that the sandbox refused.
     `git_refusal`: what git said about a file that is not in the encoding of its attributes.
-    `person_file_count` are the files that a person who took over has changed.
+    `person_file_count`: the number of files that a person changed after taking the task over.
     """
 
     head: str
@@ -72,7 +72,7 @@ class IgnoredFile:
 
 @dataclass(frozen=True, slots=True)
 class RevertedLanding:
-    """The commit of a branch that landed work taken back since, and it without that work."""
+    """A commit that landed work which was reverted since, and the same commit without that work."""
 
     commit: str
     before: str
@@ -88,7 +88,7 @@ class Candidate:
     changed compiled files of Python that are used without a look at their source.
     `predecessor` is the commit that must be the branch's head for it to land: `onto`, unless the
     work of `companions` was joined on it first.
-    `reverted` are landings of `onto` that it takes back, whose tests may go with them.
+    `reverted` are landings in `onto` that it reverts; their tests may be removed with them.
     """
 
     commit: str

@@ -22,8 +22,8 @@ def print_rights(lines: Iterable[str]) -> None:
 
 
 def describe_rights(app: App, catalogue: Catalogue) -> list[str]:
-    """Which agents run outside the sandbox, what that means for hidden checks, and which agents are
-    limited to edits.
+    """Lines that say which agents run outside the sandbox, what that means for hidden checks, and
+    which agents are limited to edits.
     """
     from yaoki.core.model import Permissions
 
