@@ -37,7 +37,7 @@ MANIFEST = lazy_compile(
 
 @dataclass(slots=True)
 class ReplayClone:
-    """One clone; `key` identifies the set-up that was done in it, `kept` the files it made."""
+    """One clone; `setup_key` identifies the set-up done in it, `setup_files` are what it made."""
 
     clone: FreshClone
     logs: Path

@@ -173,9 +173,9 @@ class _TaskContext:
 
 
 def _reason_of(row: TaskRow) -> str:
-    """A task that a person gave up no longer waits for the reason of its last question.
+    """The reason of a cancelled task is that of its last question, which no longer matters.
 
-    Only that of an undo says how its landing ended.
+    Only the reason of an undo stays: it says why the landing was reverted.
     """
     is_over = row.state is State.CANCELLED and row.reason != Reason.MANUAL
     return "" if is_over else row.reason

@@ -32,7 +32,7 @@ PROMPT_PARTS = (TreatmentPart.PATTERN, TreatmentPart.PROMPT)
 class CureRate:
     """The counts of treatments with the same parts: tried, fixed, not fixed.
 
-    `undecided`: the attempt was never verified.  `low` and `high` are the 95 % Wilson interval.
+    `undecided`: the attempt was never verified.  `interval` is the 95 % Wilson interval.
     """
 
     parts: tuple[str, ...]

@@ -17,7 +17,7 @@ LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 @dataclass(frozen=True, slots=True)
 class ListenAddress:
-    """`names` are the accepted hosts besides those of this machine.
+    """`host_names` are the accepted hosts besides those of this machine.
 
     `any_address`: a bare IP address is accepted too, because no DNS entry can redirect it.
     """
