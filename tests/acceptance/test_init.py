@@ -594,7 +594,9 @@ def test_init_again_adds_checks_that_can_run_after_the_remedy(project: Project) 
 
     assert re.search(r"go-vet is commented out in line \d+: go is not installed", second.out)
     assert "next: yaoki init --again" in second.out
-    assert re.search(r"commented-out checks: go-tests \(line \d+, yaoki init --again\), go-vet", seen.out)
+    assert re.search(
+        r"commented-out checks: go-tests \(line \d+, yaoki init --again\), go-vet", seen.out
+    )
     assert "nothing new" in still.out
     assert "would be added: go-tests, go-vet" in shown.out
     assert unchanged == before

@@ -53,9 +53,7 @@ def test_the_work_of_a_person_in_a_task_whose_need_is_given_up_is_saved_and_list
     (worktree,) = (project.home / "worktrees").glob(f"*/{blocked['id']}")
     (worktree / "person.txt").write_text("mine\n")
     answered = project.yaoki("answer", "b", "done")
-    assert (
-        f"but only after a has landed: yaoki why {project.task('a')['id']}" in answered.out
-    )
+    assert f"but only after a has landed: yaoki why {project.task('a')['id']}" in answered.out
 
     aborted = project.yaoki("answer", "a", "abort")
     assert project.yaoki("resume", "--quiet").code == 3

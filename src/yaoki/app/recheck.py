@@ -49,7 +49,8 @@ def describe_outdated_checks(app: App, task: Task) -> str:
     if not names:
         return ""
     differ = f"{list_some(names, NAMES_SHOWN)} {'differs' if len(names) == 1 else 'differ'}"
-    return f"{differ} in the plan or yaoki.toml; the run keeps what it has; to apply the changes: {command}"
+    words = f"{differ} in the plan or yaoki.toml; the run keeps what it has"
+    return f"{words}; to apply the changes: {command}"
 
 
 def _recorded_file(app: App, run: Run) -> Path | None:

@@ -39,6 +39,6 @@ def repository_notes(app: App, run: Run) -> Iterator[str]:
         )
     if lacks_lfs_content(app.repository, run.base):
         yield (
-            "note: files of git LFS are pointers here, so agents and checks do not see their content;"
-            " first: git lfs pull"
+            "note: files of git LFS are pointers here, so agents and checks do not see their "
+            "content; first: git lfs pull"
         )

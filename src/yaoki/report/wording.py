@@ -177,7 +177,9 @@ def _rest(numbers: Data) -> str:
     if n := numbers["asking"]:
         parts.append(f"{n:,} {'waits' if n == 1 else 'wait'} for your answer")
     if n := numbers["blocked"]:
-        parts.append(f"{n:,} cannot start before you answer" if numbers["asking"] else f"{n:,} blocked")
+        parts.append(
+            f"{n:,} cannot start before you answer" if numbers["asking"] else f"{n:,} blocked"
+        )
     if n := numbers["cancelled"]:
         parts.append(f"{n:,} {'was' if n == 1 else 'were'} cancelled")
     if n := numbers["open"]:

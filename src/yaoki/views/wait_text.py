@@ -154,7 +154,7 @@ def describe_refused_account(account: AccountRow, now: datetime) -> str:
         words = f"{_PROBLEMS[account.problem]}; {_REMEDIES[account.problem]}"
     return (
         f"account {account.name} is closed: {words}; "
-        f"a new run tries it again, and one task of this store tries it {when}"
+        f"a new run tries it again, and one task tries it {when}"
     )
 
 

@@ -231,7 +231,9 @@ def test_a_watcher_may_answer_after_the_end_and_learns_that_no_worker_runs(
 
         terminal.press("\r")
 
-        terminal.wait_for_text("asks is answered: retry", "no worker is running this run: yaoki resume")
+        terminal.wait_for_text(
+            "asks is answered: retry", "no worker is running this run: yaoki resume"
+        )
         terminal.press("q")
         assert terminal.ended() == 5
     assert carrier.stdout is not None

@@ -138,7 +138,7 @@ SECTIONS: Mapping[str, Mapping[str, CommandEntry]] = {
         ),
         "stats": CommandEntry(
             "yaoki.faces.cli.commands.stats:stats",
-            "show what fixed which failure, and how accurate forecasts were",
+            "show what fixed which failure, and how good forecasts were",
         ),
         "schema": CommandEntry(
             "yaoki.faces.cli.commands.plans:schema", "print a JSON Schema: plan or status"

@@ -245,7 +245,9 @@ def _setup_hint(app: App, failure: Failure) -> str:
     commands = app.settings.setup.commands
     if not commands or failure.code != FatalCode.RESOURCE_NOT_FOUND:
         return ""
-    return f"; the set-up of this repository may install it: {' && '.join(map(shlex.join, commands))}"
+    return (
+        f"; the set-up of this repository may install it: {' && '.join(map(shlex.join, commands))}"
+    )
 
 
 def _is_our_fault(words: str, *, final: bool = False) -> UnprovenStop:

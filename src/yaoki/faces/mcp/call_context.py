@@ -51,7 +51,7 @@ class CallContext:
         if (caller := self.caller) is None:
             raise NotNow(
                 "this call is not part of an attempt: YAOKI_TASK is not set",
-                hint="only an agent that yaoki started can report; pass the YAOKI_* variables to it",
+                hint="only an agent that yaoki started can report; pass it the YAOKI_* variables",
             )
         return caller
 

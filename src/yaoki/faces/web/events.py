@@ -186,7 +186,9 @@ class EventHub:
         yield RETRY_FRAME
         end = await self._start_following()
         if after is not None and after > end:
-            yield encode_frame("gone", {"why": "the journal ends before this cursor; reload the page"})
+            yield encode_frame(
+                "gone", {"why": "the journal ends before this cursor; reload the page"}
+            )
             return
         cursor, generation = end if after is None else after, self._generation
         spoken, well = _clock(), self.is_following

@@ -74,7 +74,12 @@ JOURNAL = (
 )
 EVENTS = (
     Parameter(
-        "after", "Continue after this `seq`; by default only new entries.", "integer", -1, 0, SEQ_MAX
+        "after",
+        "Continue after this `seq`; by default only new entries.",
+        "integer",
+        -1,
+        0,
+        SEQ_MAX,
     ),
     Parameter("run", "Only entries of this run.", maximum=200),
 )

@@ -214,9 +214,7 @@ def _version(preset: AgentPreset) -> str:
 @agents.command("test")
 @click.argument("name")
 @click.option("--model", default="", metavar="MODEL", help="The model to ask for.")
-@click.option(
-    "--base-url", default="", metavar="URL", help="The URL of the model service to use."
-)
+@click.option("--base-url", default="", metavar="URL", help="The URL of the model service to use.")
 @click.option("--program", default="", metavar="FILE", help="The path of the program.")
 @click.option(
     "--seconds",

@@ -39,9 +39,7 @@ SHOWN_MAX = 20
 )
 @click.option("--goal", default="", metavar="TEXT", help="The goal of the run.")
 @click.option("--tag", default="", metavar="TAG", help="Which list of tasks.json to read.")
-@click.option(
-    "--parallel", is_flag=True, help="Let the items of a checklist run in parallel."
-)
+@click.option("--parallel", is_flag=True, help="Let the items of a checklist run in parallel.")
 @click.option("--skip-unreadable", is_flag=True, help="Leave out entries that cannot be read.")
 @json_option
 @repo_option

@@ -100,7 +100,7 @@ def prompts(as_json: bool, repo: Path) -> int:
 @json_option
 @repo_option
 def forecast(as_json: bool, repo: Path) -> int:
-    """Show how often runs stayed within the forecast made at their start."""
+    """Show how accurate the forecasts of runs were."""
     from yaoki.app.forecast import describe_unreadable
     from yaoki.app.warning_output import print_warning
     from yaoki.views.forecasts import coverage, score_document

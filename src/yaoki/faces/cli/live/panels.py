@@ -135,7 +135,7 @@ class AnswerPanel:
             asked += [self._way(choice) for choice in self._task.choices]
         else:
             heard = self._choice is Choice.RETRY and agent_reads_words(self._task.row)
-            hint = "a message to the agent (optional)" if heard else "a note (optional)"
+            hint = "words for the agent (optional)" if heard else "a note (optional)"
             asked += [f"{self._choice.value}: {hint}; Enter sends, Escape goes back"]
             asked += ["", f"> {self._words}_"]
         asked += ["", self._refused] if self._refused else []
