@@ -57,7 +57,7 @@ def test_a_plan_runs_to_its_end(project: Project) -> None:
     report = project.yaoki("report").out
     assert "2 of 2 tasks landed" in done.out
     assert "uncommitted" not in done.out
-    assert "the whole run branch was then verified once more" in done.out
+    assert "the whole run branch was verified again after that" in done.out
     assert "both tasks are done" in report
     assert "had passed on this commit: two" in report, "done_when did not repeat it"
     assert "2/2 landed" in project.yaoki("status", "--all").out

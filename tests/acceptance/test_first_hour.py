@@ -332,7 +332,7 @@ def test_tests_that_a_missing_plugin_keeps_in_comments_are_a_warning(project: Pr
     assert next_command(made.out) == "python -m pip install pytest-cov", made.out
     assert "not understood" not in made.out
     assert shown.code == 0, shown.out
-    words = f"checks no check runs tests; in yaoki.toml tests is a comment in line {line}: "
+    words = f"checks no check runs tests; in yaoki.toml tests is commented out in line {line}: "
     assert f"WARN {words}" in " ".join(shown.out.split()), shown.out
     assert "pip install pytest-cov" in shown.out
     assert next_command(shown.out) == "yaoki init --again"
@@ -391,7 +391,7 @@ def test_a_suite_with_too_many_failures_at_the_base_is_narrowed_by_hand(project:
     edit = f"${{EDITOR:-vi}} {file}"
     for done in (made, *said):
         words = " ".join(done.out.split())
-        assert f"tests is a comment in line {line}" in words, done.out
+        assert f"tests is commented out in line {line}" in words, done.out
         assert "narrow its command to files that pass" in words
         assert next_command(done.out) == edit
     reason = f"tests is commented out in line {line} of yaoki.toml; yaoki doctor says why"

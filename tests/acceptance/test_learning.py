@@ -135,7 +135,7 @@ def test_observe_counts_and_chooses_nothing_and_prune_keeps_the_counts(project: 
     assert (weak["conversation"], weak["low"], weak["high"]) == ("fresh", 0.0, 0.4899)
     assert (strong["rate"], strong["low"], strong["high"]) == (1.0, 0.3424, 1.0)
     table = project.query("stats", "--by", "pattern", "--by", "agent").out
-    assert "test-failed  weak    4     0      4    0%    0%-49%" in table
+    assert "test-failed  weak    4     0      4          0%    0%-49%" in table
     assert table.endswith("next: yaoki stats prompts\n")
 
 

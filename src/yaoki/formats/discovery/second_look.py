@@ -66,7 +66,7 @@ class CommentedCheck:
     @property
     def words(self) -> str:
         more = f"; {self.remedy}" if self.remedy else ""
-        return f"{self.name} is a comment in line {self.line}: {self.reason}{more}"
+        return f"{self.name} is commented out in line {self.line}: {self.reason}{more}"
 
 
 def commented_out_checks(text: str) -> list[CommentedCheck]:
