@@ -35,7 +35,9 @@ def main() -> None:
     folder = tempfile.mkdtemp(prefix="yaoki-picture-")
     argv = (sys.executable, "-m", "yaoki", "demo", "--folder", f"{folder}/demo")
     child = ChildProcess(argv, cwd=Path(folder), env={**os.environ})
-    lines = [line.replace(folder, "~") for line in child.lines() if "export" not in line]
+    # Lines about this machine are left out: its PATH and its sandbox.
+    told = [line for line in child.lines() if "export" not in line and "sandbox" not in line]
+    lines = [line.replace(folder, "~") for line in told]
     assert child.wait() == 0, "the demo did not end as promised"
     console = Console(record=True, width=118, file=io.StringIO())
     console.print(Text("$ python3 dev.py demo", style="bold"))

@@ -201,7 +201,9 @@ class DemoPlay:
         print_line(f"  cd {repo}; export YAOKI_HOME={home}{_path()}")
         for text in align_columns(self._next_commands()):
             print_line(f"  {text}")
-        print_line(f"  cd; rm -rf {shlex.quote(str(self._home))}  # leaves nothing behind")
+        print_line(
+            f"  cd; rm -rf {shlex.quote(str(self._home))}  # deletes everything that the demo made"
+        )
 
     def _next_commands(self) -> list[tuple[str, str]]:
         return [
