@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import takewhile
 from pathlib import Path
 
@@ -359,7 +359,9 @@ class DictWorkspace(DictBranches):
 
     # -------------------------------------------------------------- checks leave nothing here
 
-    def ignored_sources(self, task: Task, since: float) -> tuple[str, ...]:
+    def ignored_sources(
+        self, task: Task, since: float, committed: Collection[str]
+    ) -> tuple[str, ...]:
         return ()
 
     def ignored_folders(self, names: Sequence[str]) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from datetime import timedelta
 from functools import cached_property
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from yaoki.adapters.system.files import free_disk_bytes, free_memory_bytes, state_home
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 
 
 ID_CHARS_MIN = 4
+CAPACITY_KEPT_S = 0.5
 # -P, or a folder `yaoki` in the worktree would be imported instead.
 TOOL_SERVER = (sys.executable, "-P", "-m", "yaoki", "mcp")
 ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789"
@@ -58,6 +60,8 @@ class Services:
 
     def __init__(self, context: RepositoryContext) -> None:
         self._context = context
+        # Until when the measurement counts, and the measurement.
+        self._capacity: tuple[float, FreeCapacity] | None = None
 
     @cached_property
     def control(self) -> Control:
@@ -208,11 +212,19 @@ class Services:
         )
 
     def measure_free_capacity(self) -> FreeCapacity:
-        """Free space of the fuller of two disks: the store's and that of the worktrees."""
+        """Free space of the fuller of two disks: the store's and that of the worktrees.
+
+        Asked before each claim, so a measurement counts for `CAPACITY_KEPT_S`.
+        """
         from yaoki.engine.stage_settings import FreeCapacity
 
-        place = min((self._context.yaoki_folder, self._context.worktrees_root), key=free_disk_bytes)
-        return FreeCapacity(free_disk_bytes(place), free_memory_bytes(), str(place))
+        now = monotonic()
+        if self._capacity is None or now >= self._capacity[0]:
+            folders = (self._context.yaoki_folder, self._context.worktrees_root)
+            free, place = min((free_disk_bytes(folder), str(folder)) for folder in folders)
+            measured = FreeCapacity(free, free_memory_bytes(), place)
+            self._capacity = now + CAPACITY_KEPT_S, measured
+        return self._capacity[1]
 
     @cached_property
     def resources(self) -> TaskResources:

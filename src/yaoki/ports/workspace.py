@@ -188,8 +188,13 @@ class AttemptWorktrees(Protocol):
 class UncommittedWork(Protocol):
     """Files that no commit holds, for the explanation of failed checks and empty attempts."""
 
-    def ignored_sources(self, task: Task, since: float) -> tuple[str, ...]:
-        """Source files written since then that git ignores: they never land."""
+    def ignored_sources(
+        self, task: Task, since: float, committed: Collection[str]
+    ) -> tuple[str, ...]:
+        """Source files written since then that git ignores: they never land.
+
+        `committed` are the paths that the attempt's commit changes, so git does not ignore them.
+        """
 
     def ignored_folders(self, names: Sequence[str]) -> tuple[str, ...]:
         """The given folders that exist in the user's checkout and that git ignores."""

@@ -25,6 +25,8 @@ QUERIES_AT_ONCE = 50
 ALL_SUBMODULES = "--ignore-submodules=none"
 RAW_DIFF = ("diff-tree", "-r", "--raw", "-z", "--no-renames", ALL_SUBMODULES)
 COMMITS_KEPT = 4096
+# Longer than the id of any hash, so that a longer text is no id.
+ID_BYTES_MAX = 128
 COMMITTED = (b"start: ok", b"commit: ok")
 
 
@@ -64,16 +66,33 @@ class GitBatch:
     def read_commits(self, revisions: Sequence[str]) -> dict[str, tuple[str, bytes]]:
         """The id and the text of each revision that is a commit.
 
-        An id whose text is known needs no query: a commit never changes.
+        An id whose text is known needs no query: a commit never changes.  Nor does a ref that has a
+        file of its own with such an id, which counts before the file of packed refs.
         """
         kept = self._commit_texts
-        found = {one: (one, text) for one in revisions if (text := kept.get(one))}
+        ids = {one: self._read_loose_ref(one) or one for one in revisions}
+        found = {one: (id_, text) for one, id_ in ids.items() if (text := kept.get(id_))}
         others = [one for one in revisions if one not in found]
         infos = self.look_up([f"{one}^{{commit}}" for one in others])
         for one, info in zip(others, infos, strict=True):
             if info and (text := self._read_commit(info)):
                 found[one] = info.name, text
         return found
+
+    def _read_loose_ref(self, revision: str) -> str:
+        """The content of the ref's own file; empty where git has to look."""
+        if not revision.startswith("refs/"):
+            return ""
+        try:
+            descriptor = os.open(f"{self._common_dir}/{revision}", os.O_RDONLY | os.O_CLOEXEC)
+        except OSError:
+            return ""
+        try:
+            return os.read(descriptor, ID_BYTES_MAX).decode("latin-1").rstrip("\n")
+        except OSError:  # a folder
+            return ""
+        finally:
+            os.close(descriptor)
 
     def _read_commit(self, info: GitObject) -> bytes | None:
         text = self._commit_texts.get(info.name)

@@ -1,7 +1,8 @@
 """Size limits of a change, checked on the files before git reads any of them.
 
 An agent may leave a sparse file of terabytes, a million files, or folders too deep for any path.
-The usual check costs one listing and the size of each file.  Ignore rules are only evaluated when
+The usual check costs one listing and the size of each file; a small folder is looked at without
+git.  Ignore rules are only evaluated when
 a limit is exceeded.
 """
 
@@ -15,7 +16,7 @@ from pathlib import Path
 
 from yaoki.adapters.git.command import Git, GitLocation
 from yaoki.adapters.git.excluded_paths import NOTHING_EXCLUDED, ExcludedPaths
-from yaoki.adapters.system.folders import FolderEntry, walk_tree
+from yaoki.adapters.system.folders import FolderEntry, list_small_folder, walk_tree
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.text import format_bytes, short_path
 
@@ -23,6 +24,8 @@ LISTING = ("ls-files", "-z", "-t", "-c", "-o", "--exclude-standard", "--director
 UNTRACKED_TAG = "?"
 # Only tracked files larger than this are compared with the base.
 LARGE_BYTES = 1 << 16
+# Looking at so many files takes less time than one process of git.
+SMALL_ENTRIES_MAX = 200
 NAMED_MAX = 5
 NAMES_AT_ONCE = 10_000
 
@@ -73,6 +76,8 @@ class SizeSurveyor:
     ) -> Survey:
         """Measure the files at this location; its index contains the tracked ones."""
         assert at.work_tree
+        if self._is_small(at.work_tree):
+            return Survey()
         rows = self._git.read_names(*LISTING, at=at)
         tracked = [row[2:] for row in rows if not row.startswith(UNTRACKED_TAG)]
         others = [row[2:].rstrip("/") for row in rows if row.startswith(UNTRACKED_TAG)]
@@ -96,6 +101,17 @@ class SizeSurveyor:
 
     def describe_too_large(self, path: str, top: Path) -> str:
         return self._describe_large(path, _size(top, path) or 0)
+
+    def _is_small(self, top: Path) -> bool:
+        """True when all files together exceed no limit, so that no change can; without git."""
+        entries = list_small_folder(top, SMALL_ENTRIES_MAX, self.bounds.path_depth)
+        if entries is None:
+            return False
+        measured = _Measured()
+        for entry in entries:
+            _add_entry(measured, entry)
+        large = any(size > LARGE_BYTES for size in measured.files.values())
+        return not large and not self._may_exceed(measured, {})
 
     def _may_exceed(self, measured: _Measured, large: dict[str, int]) -> bool:
         """True when a limit may be exceeded; ignored and unchanged files are counted as well."""

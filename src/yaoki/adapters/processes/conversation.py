@@ -153,12 +153,16 @@ def _is_stopped(pid: int) -> bool:
 
 def _send(descriptor: int, pid: int, request: bytes, timeout: timedelta) -> None:
     """Send with a timeout: a stopped program reads nothing once its pipe is full."""
-    deadline, poll = time.monotonic() + timeout.total_seconds(), select.poll()
-    poll.register(descriptor, select.POLLOUT)
-    while request:
-        _wait(poll, pid, deadline)
+    deadline, poll = time.monotonic() + timeout.total_seconds(), None
+    while True:
         with suppress(BlockingIOError):
             request = request[os.write(descriptor, request) :]
+        if not request:
+            return
+        if poll is None:
+            poll = select.poll()
+            poll.register(descriptor, select.POLLOUT)
+        _wait(poll, pid, deadline)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -49,6 +49,22 @@ def walk_tree(
             pending.extend(_list_entries(top, path, skip))
 
 
+def list_small_folder(top: Path, entries_max: int, depth_max: int) -> list[FolderEntry] | None:
+    """Everything below `top` except `.git`; None if there is more, or if it cannot be listed."""
+    try:
+        with os.scandir(top) as listed:
+            names = [entry.name for entry in listed if entry.name != ".git"]
+    except OSError:
+        return None
+    entries: list[FolderEntry] = []
+    for name in names:
+        for entry in walk_tree(top, name, depth_max, skip=(".git",)):
+            if len(entries) == entries_max:
+                return None
+            entries.append(entry)
+    return entries
+
+
 def parent_folders(paths: Iterable[str]) -> set[str]:
     """All folders above these relative paths."""
     found: set[str] = set()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from yaoki.adapters.git.command import Git
@@ -39,12 +39,14 @@ class GitUncommittedWork:
         self._leftovers, self._elsewhere = leftovers, elsewhere
 
     @translates_os_errors
-    def ignored_sources(self, task: Task, since: float) -> tuple[str, ...]:
+    def ignored_sources(
+        self, task: Task, since: float, committed: Collection[str]
+    ) -> tuple[str, ...]:
         """Ignored source files written since then; none when the worktree is gone."""
         worktree = self._worktrees.find(task.id)
         if not worktree.admin or not worktree.exists:
             return ()
-        return self._leftovers.ignored_sources(worktree, since)
+        return self._leftovers.ignored_sources(worktree, since, committed)
 
     @translates_os_errors
     def ignored_folders(self, names: Sequence[str]) -> tuple[str, ...]:

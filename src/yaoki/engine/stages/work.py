@@ -248,7 +248,7 @@ class WorkStage:
             *((missing,) if saved.worktree_missing else ()),
             *saved.warnings,
             *_sandbox_warnings(saved.sandbox_refusals),
-            *self._ignored_warnings(task),
+            *self._ignored_warnings(task, saved.tree),
         ):
             claim.warn(warning)
         return WorkCommitted(
@@ -275,10 +275,15 @@ class WorkStage:
         lands = task.spec.kind.is_change and not task.race_task
         return claim.queue.choose_entry() if lands else None
 
-    def _ignored_warnings(self, task: Task) -> Iterator[str]:
+    def _ignored_warnings(self, task: Task, tree: str) -> Iterator[str]:
         """Files that git ignores do not land although a check may use them: work would be lost."""
         since = self._attempts.agent_started_at(task)
-        names = self._workspace.uncommitted.ignored_sources(task, since) if since else ()
+        if not since:
+            return
+        committed = {
+            path for _, path in self._workspace.contents.files_between(task.work.base, tree)
+        }
+        names = self._workspace.uncommitted.ignored_sources(task, since, committed)
         if names:
             listed = _shorten(names)
             yield f"git ignores what the agent wrote, so it will not land: {listed}; see .gitignore"

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
 
 from yaoki.adapters.git.command import Git, GitLocation
+from yaoki.adapters.git.size_bounds import SMALL_ENTRIES_MAX
 from yaoki.adapters.git.tree_diff import printable_path
-from yaoki.adapters.system.folders import walk_tree
+from yaoki.adapters.system.folders import DEPTH_MAX, list_small_folder, walk_tree
 from yaoki.adapters.workspace.worktrees.generated_folders import (
     CACHES,
     is_generated,
@@ -36,8 +37,15 @@ class LeftoverFiles:
         names = self._git.read_names(*OTHERS, "--ignored", at=at)
         return walk_names(worktree.path, names)
 
-    def ignored_sources(self, worktree: Worktree, since: float) -> tuple[str, ...]:
-        """Ignored source files written since then: work that never lands."""
+    def ignored_sources(
+        self, worktree: Worktree, since: float, committed: Collection[str]
+    ) -> tuple[str, ...]:
+        """Ignored source files written since then: work that never lands.
+
+        git is not asked where every source of a small folder that was written is in the commit.
+        """
+        if not _has_further_sources(worktree.path, since, committed):
+            return ()
         names = self._git.read_names(*OTHERS, "--ignored", at=worktree.location)
         paths = (path for name in names for path in _walk_sources(worktree.path, name.rstrip("/")))
         bounded, top = islice(paths, FILES_MAX), worktree.path
@@ -86,6 +94,17 @@ class LeftoverFiles:
 def walk_names(top: Path, names: Iterable[str]) -> frozenset[str]:
     """The files and folders that git named, and everything below them."""
     return frozenset(path for name in names for path in _walk(top, name.rstrip("/")))
+
+
+def _has_further_sources(top: Path, since: float, committed: Collection[str]) -> bool:
+    """Was a source written that the commit lacks?  True also where the folder is not small."""
+    entries = list_small_folder(top, SMALL_ENTRIES_MAX, DEPTH_MAX)
+    return entries is None or any(
+        _is_own_source(entry.path)
+        and entry.path not in committed
+        and _written_at(top / entry.path) >= since
+        for entry in entries
+    )
 
 
 def _walk_sources(top: Path, name: str) -> Iterator[str]:
