@@ -1,6 +1,7 @@
 """Writes the pages, or their parts, that are made from the code.
 
-`python -m tests.reference` after a change of events, enum values, exit codes or patterns.
+`python -m tests.reference` after a change of events, enum values, exit codes, patterns or built-in
+checks.
 """
 
 from __future__ import annotations

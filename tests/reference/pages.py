@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.reference import events, exit_codes, patterns, state_machine
+from tests.reference import events, exit_codes, lists, state_machine
 from tests.security import attacks_page
 
 FOLDER = Path(__file__).parents[2] / "docs" / "reference"
@@ -19,5 +19,5 @@ def generated_pages() -> dict[Path, str]:
         FOLDER / "state-machine.md": state_machine.page(),
         IMAGES / "states.svg": state_machine.states_image(),
         IMAGES / "stages.svg": state_machine.stages_image(),
-        **patterns.pages(),
+        **lists.pages(),
     }
