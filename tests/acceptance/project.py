@@ -243,8 +243,10 @@ class Project:
         return self.query("status", *words, "--json").document
 
     def task(self, name: str) -> dict[str, Any]:
-        found: dict[str, Any] = next(t for t in self.status()["tasks"] if t["name"] == name)
-        return found
+        tasks: list[dict[str, Any]] = self.status()["tasks"]
+        found = [task for task in tasks if task["name"] == name]
+        assert found, f"no task {name!r}; there are {', '.join(task['name'] for task in tasks)}"
+        return found[0]
 
     def events(self, *words: str) -> list[dict[str, Any]]:
         """The journal of a task or a run, oldest first; empty before the first run."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -245,17 +246,20 @@ INCOMPLETE = (
 
 
 def run_with_violations(project: Project, *violations: tuple[str, str, str, str]) -> None:
-    """A task for each: its first attempt contains the text, its second one does not."""
+    """A task for each, named as its file without the suffix: its first attempt contains the text,
+    its second one does not.
+    """
     acts = {
-        file[0]: [
-            [{"write": {f"{file[0]}.txt": "good\n", file: text}}],
+        Path(file).stem: [
+            [{"write": {f"{Path(file).stem}.txt": "good\n", file: text}}],
             [{"write": {file: "x = 1\n"}}],
         ]
         for file, text, _, _ in violations
     }
     assert run_tasks(project, acts, {}, {}) == 0
     for file, _, pattern, kind in violations:
-        task, entries = project.task(file[0]), journal(project, file[0])
+        name = Path(file).stem
+        task, entries = project.task(name), journal(project, name)
         assert task["attempt"] == 2
         failure = event_data(entries, "RETRY_DECISION")[0]["failure"]
         assert (failure["kind"], failure["pattern"]) == (kind, pattern)
