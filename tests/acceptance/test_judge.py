@@ -292,3 +292,27 @@ def test_a_check_of_an_installed_package_fails_and_passes_work(
     entries = project.query("trace", "a", "--json").document["entries"]
     assert [data["outcome"] for data in check_findings(entries, "mine")] == ["FAILED", "PASSED"]
     assert f"{task['id']} lacks good" in project.prompt(task, 2)
+
+
+@pytest.mark.spec("6.7", "9.6", "0.1")
+def test_the_answer_of_one_judge_is_not_that_of_another(project: Project) -> None:
+    """A judge accepted the commit that is merged; the judge of `done_when` was never asked."""
+    tasks: list[dict[str, Any]] = [
+        {"id": "early", "checks": ["good", "review"]},
+        {"id": "late", "needs": ["early"], "checks": ["never"], "retry": {"max_retries": 0}},
+    ]
+    checks = {
+        "good": file_contains("early.txt"),
+        "never": {"shell": "false"},
+        "review": {"judge": {"agent": "critic", "ask": "The file early.txt is good."}},
+        "whole": {"judge": {"agent": "strict", "ask": "Everything is there."}},
+    }
+    acts = {"early": [writes("early.txt")], "late": [writes("late.txt")]}
+    plan = a_plan(acts, tasks, checks, done_when=["whole"])
+    plan["agents"] |= {"critic": critic(PASS), "strict": critic(FAIL)}
+    assert project.yaoki("run", project.plan(plan), "--quiet").code == 4
+    assert project.yaoki("answer", "late", "abort").code == 0
+
+    merged = project.yaoki("merge", "--partial")
+
+    assert (merged.code, "check whole: half" in merged.err) == (6, True), merged.out + merged.err

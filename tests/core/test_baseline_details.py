@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import pytest
 
-from tests.builders import a_check, a_finding
+from tests.builders import a_check, a_finding, an_agent
 from yaoki.core.decide.baseline import (
     as_baseline,
     as_displayed_baseline,
@@ -23,7 +23,7 @@ from yaoki.core.decide.integrity import (
     vanished_tests,
     weakened_tests_finding,
 )
-from yaoki.core.model import CheckType, Finding, FindingItem, Outcome
+from yaoki.core.model import CheckSpec, CheckType, Finding, FindingItem, HiddenFiles, Outcome
 from yaoki.core.model.check_definition import ParametrizedTests
 
 FAILED, PASSED, BROKEN = Outcome.FAILED, Outcome.PASSED, Outcome.BROKEN
@@ -37,25 +37,49 @@ def failed(*names: str, **given: Any) -> Finding:
 # ------------------------------------------------------------------ keys and baselines
 
 
+# The fields of a check that make it another command, or the same one under other conditions.
+IN_KEY: dict[str, Any] = {
+    "type": CheckType.GIT,
+    "argv": ("a",),
+    "shell": "a",
+    "path": "a",
+    "file": {"exists": True},
+    "git": "clean",
+    "success": "empty",
+    "reader": "junit",
+    "cwd": "sub",
+    "env": {"A": "1"},
+    "agent": an_agent(),
+    "ask": "a",
+    "entry": "a",
+    "options": {"a": 1},
+    "hidden": HiddenFiles(digest="a"),
+    "inputs": ("a",),
+}
+# The others, and why a stored result stays true when they change.
+NOT_IN_KEY = {
+    "name": "a command gives the same result under any name",
+    "pattern": "names the failure for its template",
+    "required": "says what follows from the result",
+    "on_failure": "says what follows from the result",
+    "timeout": "says how long to wait; a check that ended was given enough time",
+    "baseline": "says what the result is compared with",
+    "rerun": "says what follows from the result",
+    "extract": "adds params for the prompt of a retry",
+    "definition": "says which changed files a person must see, not what the command reads",
+}
+
+
 @pytest.mark.spec("6.4")
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"type": CheckType.GIT},
-        {"argv": ("a",)},
-        {"shell": "a"},
-        {"path": "a"},
-        {"file": {"exists": True}},
-        {"git": "clean"},
-        {"success": "empty"},
-        {"reader": "junit"},
-        {"cwd": "sub"},
-        {"env": {"A": "1"}},
-        {"entry": "a"},
-        {"options": {"a": 1}},
-    ],
-)
-def test_a_baseline_belongs_to_one_command_and_its_conditions(change: dict[str, Any]) -> None:
+def test_each_field_of_a_check_is_part_of_its_key_or_has_a_reason_not_to_be() -> None:
+    """A new field that is forgotten would reuse the result of another check."""
+    assert sorted([*IN_KEY, *NOT_IN_KEY]) == sorted(field.name for field in fields(CheckSpec))
+
+
+@pytest.mark.spec("6.4")
+@pytest.mark.parametrize("field", IN_KEY)
+def test_a_baseline_belongs_to_one_command_and_its_conditions(field: str) -> None:
+    change = {field: IN_KEY[field]}
     plain = command_key(a_check())
 
     assert len(plain) == 24

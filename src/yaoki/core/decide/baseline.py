@@ -54,6 +54,7 @@ def command_key(spec: CheckSpec, setup: Sequence[Sequence[str]] = ()) -> str:
     more: tuple[Any, ...] = (spec.cwd, dict(spec.env), spec.entry, spec.options, setup)
     more += (spec.hidden.digest,) if spec.hidden else ()
     more += (("inputs", *spec.inputs),) if spec.inputs else ()
+    more += (("judge", spec.ask, spec.agent),) if spec.ask or spec.agent else ()
     text = json.dumps(to_data([*parts, *more]), sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:24]
 
