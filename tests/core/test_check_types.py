@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from tests.builders import a_run
 from yaoki.core.machine.codec import from_data
-from yaoki.core.model import CheckSpec, CheckType
+from yaoki.core.model import Catalogue, CheckSpec, CheckType, GitCheck
 from yaoki.core.model.check_types import (
     AGENT_CHECKS,
     CHECK_TRAITS,
@@ -14,7 +17,9 @@ from yaoki.core.model.check_types import (
     PROGRAM_CHECKS,
     TYPE_BY_PLAN_KEY,
 )
+from yaoki.core.planner_prompt import planning_context
 from yaoki.formats.plan.model import CheckModel
+from yaoki.views.history.frozen_plan import identify_check
 
 pytestmark = pytest.mark.spec("6.1")
 
@@ -47,6 +52,28 @@ def test_a_check_that_depends_on_files_alone_can_run_without_task_and_agent(
     traits = CHECK_TRAITS[check_type]
 
     assert not (traits.depends_on_files_alone and (traits.needs_agent or traits.needs_task))
+
+
+# What a check of each key runs or asks; people and planners see it.
+EACH_KEY = {
+    "run": CheckSpec("one", argv=("it",)),
+    "shell": CheckSpec("one", shell="it"),
+    "file": CheckSpec("one", CheckType.FILE, path="it", file={"exists": True}),
+    "git": CheckSpec("one", CheckType.GIT, git=GitCheck.CLEAN),
+    "judge": CheckSpec("one", CheckType.JUDGE, ask="it"),
+    "python": CheckSpec("one", CheckType.PYTHON, entry="it"),
+}
+
+
+@pytest.mark.parametrize("key", TYPE_BY_PLAN_KEY)
+def test_reports_and_planners_see_what_a_check_of_each_key_does(key: str) -> None:
+    check = EACH_KEY[key]
+    run = replace(a_run(), catalogue=Catalogue(checks={"one": check}))
+
+    assert check.type is TYPE_BY_PLAN_KEY[key]
+    seen = check.git or "it"
+    assert seen in identify_check(check).command
+    assert f"- one: {seen}" in planning_context(run, [], [])
 
 
 @pytest.mark.spec("0.6")
