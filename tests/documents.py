@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from yaoki.faces.cli.table import COMMANDS
+
 ROOT = Path(__file__).parents[1]
 PAGES = tuple(
     sorted(
@@ -31,6 +33,8 @@ TRANSLATIONS = {
     for page in PAGES
     if page.name.endswith(".ja.md")
 }
+# They change and start nothing; several pages and tests list them.
+ONLY_READING = frozenset(name for name, listed in COMMANDS.items() if listed.only_reads)
 SHELLS = {"", "sh", "bash", "console"}
 _FENCE = re.compile(
     r"^(?:<!-- (?P<marks>[^\n]*?) -->\n)?"

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from tests.acceptance.project import BOUND_S, Project, a_plan, file_contains, waits_for, writes
+from tests.documents import ONLY_READING
 from yaoki.faces.cli.table import COMMANDS
 from yaoki.faces.text import errors
 
@@ -84,8 +85,9 @@ def test_every_listing_is_one_document_with_its_version(project: Project) -> Non
         ("trace", "one"), ("logs", "one"), ("logs", "one", "--prompt"), ("diff", "one"),
         ("diff", "two", "--stat"), ("answer", "two"), ("recover",), ("snapshots",),
         ("validate", plan), ("plan", plan), ("config", "show"), ("doctor",), ("init",),
-            ("stats",), ("stats", "prompts"),
+            ("stats",), ("stats", "prompts"), ("report",),
     ]  # fmt: skip
+    assert {words[0] for words in calls} >= ONLY_READING
 
     documents = {words: project.yaoki(*words, "--json") for words in calls}
 

@@ -14,6 +14,7 @@ import pytest
 from tests.acceptance.prepared import Prepared
 from tests.acceptance.project import SETTINGS, Project, a_plan, file_contains, writes
 from tests.adapters.store.store_actions import run_sql
+from tests.documents import ONLY_READING
 
 pytestmark = pytest.mark.acceptance
 TEN = Path(__file__).parents[1] / "fixtures" / "plans" / "ten-defects.yaml"
@@ -119,6 +120,7 @@ def test_commands_that_only_read_work_with_a_typo_in_the_settings(project: Proje
         *(("status",), ("status", "--all"), ("status", "--workers"), ("report",), ("trace",)),
         *(("why", "one"), ("diff", "one"), ("logs", "one", "--prompt")),
     ]
+    assert {words[0] for words in reading} == ONLY_READING
 
     read = {words: project.query(*words) for words in reading}
     document = project.query("status", "--json")

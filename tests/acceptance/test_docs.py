@@ -13,6 +13,7 @@ from tests.acceptance.forked_cli import call_yaoki
 from tests.acceptance.project import Project, a_plan, file_contains, writes
 from tests.acceptance.separate_environment import create_clone, create_python_with_pytest
 from tests.documents import (
+    ONLY_READING,
     PAGES,
     ROOT,
     TRANSLATIONS,
@@ -183,6 +184,11 @@ def read_only_commands() -> list[tuple[str, ...]]:
 
 def _may_be_tried(line: str) -> bool:
     return any(re.fullmatch(look, line) for look in LOOKS) and not NOT_HERE.search(line)
+
+
+@pytest.mark.spec("12.1")
+def test_every_command_that_only_reads_is_tried_as_the_docs_print_it() -> None:
+    assert {re.split(r"\W", look)[0] for look in LOOKS} >= ONLY_READING
 
 
 @pytest.mark.spec("12.1")

@@ -11,8 +11,9 @@ import click
 import pytest
 import yaml
 
-from tests.documents import PAGES, ROOT, blocks, commands, mentions, name
+from tests.documents import ONLY_READING, PAGES, ROOT, blocks, commands, mentions, name
 from yaoki.adapters.agents.preset import parse_preset
+from yaoki.app.worktree_context import AGENT_COMMANDS
 from yaoki.faces.cli.group import group
 
 EXAMPLES = ROOT / "docs" / "examples"
@@ -230,3 +231,29 @@ def test_every_command_has_its_section_on_the_page_of_the_command_line() -> None
     described = set(re.findall(r"`yaoki ([a-z]+)", "\n".join(re.findall(r"^#+ .*$", text, re.M))))
 
     assert set(group.list_commands(click.Context(group))) - described == set()
+
+
+@pytest.mark.spec("12.1")
+@pytest.mark.parametrize(
+    ("page", "sentence", "others"),
+    [
+        ("reference/settings.md", r"\(exit code 2\)\. ([^.]+) only read:", ()),
+        ("guides/mcp.md", r"the repository to ([^.]+): these commands", ("plan", "validate")),
+        (
+            "decisions/trust.md",
+            r"ask nothing and start nothing\*\*: ([^.]+)\.",
+            ("ui", "validate", "plan", "doctor"),
+        ),
+    ],
+)
+def test_a_page_that_lists_the_commands_that_only_read_names_all_of_them(
+    page: str, sentence: str, others: tuple[str, ...]
+) -> None:
+    listed = re.search(sentence, (ROOT / "docs" / page).read_text(encoding="utf-8"))
+
+    assert listed
+    assert set(re.findall(r"`(\w+)`", listed[1])) == ONLY_READING | set(others)
+
+
+def test_an_agent_may_call_every_command_that_only_reads() -> None:
+    assert ONLY_READING | {"plan", "validate", "result", "mcp"} == AGENT_COMMANDS

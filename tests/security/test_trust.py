@@ -14,6 +14,7 @@ import pytest
 
 from tests.acceptance.project import BOUND_S, Project, wait_until
 from tests.acceptance.test_init import programs
+from tests.documents import ONLY_READING
 from tests.faces.cli.terminal import run_on_terminal
 from tests.security.untrusted_clone import STOP, UntrustedClone
 
@@ -51,6 +52,8 @@ LOOKING: dict[str, tuple[str, ...]] = {
     "report": ("report",),
     "trace": ("trace",),
     "why": ("why", "a"),
+    "logs": ("logs", "a"),
+    "diff": ("diff", "a"),
     "watch": ("watch", "--once"),
     "config": ("config", "show"),
     "doctor": ("doctor",),
@@ -116,6 +119,10 @@ def test_no_command_of_an_untrusted_clone_runs(
         assert "not trusted" in done.err, name
         assert "yaoki trust" in done.err or "--trust" in done.err, name
         assert not clone.trusted["places"], name
+
+
+def test_every_command_that_only_reads_is_tried_in_an_untrusted_clone() -> None:
+    assert {words[0] for words in LOOKING.values()} >= ONLY_READING
 
 
 @pytest.mark.full

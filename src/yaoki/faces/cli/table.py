@@ -7,10 +7,11 @@ from typing import NamedTuple
 
 
 class CommandEntry(NamedTuple):
-    """The module of a command, and its one-line help."""
+    """The module of a command, its one-line help, and whether all it does is to read runs."""
 
     target: str
     help: str
+    only_reads: bool = False
 
 
 SECTIONS: Mapping[str, Mapping[str, CommandEntry]] = {
@@ -55,23 +56,35 @@ SECTIONS: Mapping[str, Mapping[str, CommandEntry]] = {
         ),
     },
     "Inspect": {
-        "status": CommandEntry("yaoki.faces.cli.commands.status:status", "show the state of a run"),
+        "status": CommandEntry(
+            "yaoki.faces.cli.commands.status:status", "show the state of a run", only_reads=True
+        ),
         "watch": CommandEntry(
             "yaoki.faces.cli.commands.run:watch", "follow a run until it is finished or needs you"
         ),
         "ui": CommandEntry("yaoki.faces.cli.commands.ui:ui", "serve the page on this machine"),
         "why": CommandEntry(
-            "yaoki.faces.cli.commands.why:why", "explain the state of a task, rule by rule"
+            "yaoki.faces.cli.commands.why:why",
+            "explain the state of a task, rule by rule",
+            only_reads=True,
         ),
         "trace": CommandEntry(
-            "yaoki.faces.cli.commands.trace:trace", "show the journal of a task or a run"
+            "yaoki.faces.cli.commands.trace:trace",
+            "show the journal of a task or a run",
+            only_reads=True,
         ),
         "logs": CommandEntry(
-            "yaoki.faces.cli.commands.logs:logs", "show what an agent or a check wrote"
+            "yaoki.faces.cli.commands.logs:logs",
+            "show what an agent or a check wrote",
+            only_reads=True,
         ),
-        "diff": CommandEntry("yaoki.faces.cli.commands.diff:diff", "show what a task changed"),
+        "diff": CommandEntry(
+            "yaoki.faces.cli.commands.diff:diff", "show what a task changed", only_reads=True
+        ),
         "report": CommandEntry(
-            "yaoki.faces.cli.commands.report:report", "report the outcome of a run, with its proof"
+            "yaoki.faces.cli.commands.report:report",
+            "report the outcome of a run, with its proof",
+            only_reads=True,
         ),
         "metrics": CommandEntry(
             "yaoki.faces.cli.commands.metrics:metrics", "print metrics in Prometheus format"
