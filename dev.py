@@ -40,6 +40,8 @@ AT_ONCE = (os.cpu_count() or 1) * 5 // 2
 TESTS = ("-q", "--workers", str(AT_ONCE), "-p", "no:hypothesispytest")
 # What they write is made from the code; tests compare it.
 GENERATORS = ("yaoki.formats.plan.shape_table", "tests.reference")
+# Tests that are not in the folder of the package that they hold, by its file.
+ELSEWHERE = {"src/yaoki/views/documents.py": "tests/acceptance/test_cli_output.py"}
 INSTALL_BROWSER = ("python", "tests/tools/browser.py", str(VENV / "browsers"))
 INSTALL_AGENTS = ("python", "tests/tools/agents/install.py", str(VENV / "agents"))
 # Folders of tests in memory: most of a test's time on a disk is waiting for the disk.
@@ -217,7 +219,9 @@ def changed_files(since: str, top: Path = TOP) -> list[str]:
 
 
 def near_tests(top: Path, changed: Sequence[str]) -> list[str]:
-    """The tests of the docs, every changed test file, and the tests of every changed package."""
+    """The tests of the docs, every changed test file, and the tests of every changed package or
+    file.
+    """
     docs_tests = (top / "tests" / "architecture").glob("test_docs*.py")
     found = {str(file.relative_to(top)) for file in docs_tests}
     for name in map(Path, changed):
@@ -225,6 +229,7 @@ def near_tests(top: Path, changed: Sequence[str]) -> list[str]:
             found.add(str(name))
         elif name.parts[:2] == ("src", "yaoki"):
             found.update(tests_of_package(top, name.parent))
+    found.update(tests for file, tests in ELSEWHERE.items() if file in changed)
     return sorted(found)
 
 

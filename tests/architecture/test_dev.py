@@ -74,6 +74,7 @@ def test_near_tests_are_those_of_the_docs_and_of_what_changed() -> None:
         "src/yaoki/errors.py",
         "src/yaoki/faces/text/render.py",
         "src/yaoki/faces/web/static/css/parts.css",
+        "src/yaoki/views/documents.py",
         "tests/acceptance/conftest.py",
         "tests/acceptance/test_notify.py",
     ]
@@ -85,13 +86,19 @@ def test_near_tests_are_those_of_the_docs_and_of_what_changed() -> None:
     )
     assert len(docs) > 1
     assert found == [
+        "tests/acceptance/test_cli_output.py",
         "tests/acceptance/test_notify.py",
         "tests/adapters/checks/readers",
         "tests/adapters/store",
         *docs,
         "tests/core",
         "tests/faces/web",
+        "tests/views",
     ]
+
+
+def test_near_knows_the_files_whose_tests_are_elsewhere() -> None:
+    assert all((TOP / file).is_file() for pair in dev.ELSEWHERE.items() for file in pair)
 
 
 def test_changed_files_are_those_that_git_knows_and_those_it_does_not(tmp_path: Path) -> None:
