@@ -44,6 +44,8 @@ GENERATORS = ("yaoki.formats.plan.shape_table", "tests.reference")
 ELSEWHERE = {"src/yaoki/views/documents.py": "tests/acceptance/test_cli_output.py"}
 INSTALL_BROWSER = ("python", "tests/tools/browser.py", str(VENV / "browsers"))
 INSTALL_AGENTS = ("python", "tests/tools/agents/install.py", str(VENV / "agents"))
+# `full` tries these, which the night of a whole run needs; `real` tries all.
+MAIN_AGENTS = ("claude", "codex", "gemini", "opencode", "pi", "aider")
 # Folders of tests in memory: most of a test's time on a disk is waiting for the disk.
 MEMORY, MEMORY_MIN = Path("/dev/shm"), 8 << 30
 # Without the name of the product: tests look for it in the paths that a check sees.
@@ -88,16 +90,17 @@ def generate() -> None:
 
 
 def real(*more: str) -> None:
-    """the real agent programs against a scripted model; prints what each was seen to do"""
+    """all real agent programs against a scripted model; prints what each was seen to do"""
     try_agents()
     run_tests(*TESTS, "-m", "agents", *more)
 
 
 def full(*more: str) -> None:
-    """everything: all cases, real agents, long storms of kills, real repositories"""
+    """everything: all cases, six real agents, long storms of kills, real repositories"""
     os.environ["YAOKI_TEST_KILLS"] = "80"
+    os.environ["YAOKI_TEST_PROGRAMS"] = " ".join(MAIN_AGENTS)
     style()
-    try_agents()
+    try_agents(*MAIN_AGENTS)
     docs()
     run_suite(more=more)
     call("python", "-m", "tests.spec_coverage")
@@ -141,9 +144,10 @@ def agents(*names: str) -> None:
     call(*INSTALL_AGENTS, *names)
 
 
-def try_agents() -> None:
+def try_agents(*names: str) -> None:
     """Without those that cannot be installed here, which are named; a build server has all."""
-    done = subprocess.call([str(BIN / INSTALL_AGENTS[0]), *INSTALL_AGENTS[1:]], cwd=str(TOP))
+    words = [str(BIN / INSTALL_AGENTS[0]), *INSTALL_AGENTS[1:], *names]
+    done = subprocess.call(words, cwd=str(TOP))
     if done and os.environ.get("CI"):
         sys.exit(done)
 

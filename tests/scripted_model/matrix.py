@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from tests.scripted_model.programs import PROGRAMS, missing_reason, version
+from tests.scripted_model.programs import LEFT_OUT, PROGRAMS, missing_reason, version
 
 PROPERTY = "agent"
 SEEN, FAILED, UNTRIED = "✓", "✗", "–"
@@ -57,5 +57,8 @@ def lines(cells: Mapping[tuple[str, str], str]) -> list[str]:
     table = [f"| {' | '.join(row)} |" for row in rows]
     notes = [words for value, words in NOTES.items() if value in known.values()]
     absent = [(name, why) for name in PROGRAMS if (why := missing_reason(name))]
-    missing = [f"not installed: {name} {version(name)}: {why}" for name, why in absent]
+    missing = [
+        f"{'not tried' if why == LEFT_OUT else 'not installed'}: {name} {version(name)}: {why}"
+        for name, why in absent
+    ]
     return [*table, "", *notes, *missing]
