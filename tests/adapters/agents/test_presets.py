@@ -327,7 +327,7 @@ def test_pi_gets_another_service_by_a_folder_of_its_task(tmp_path: Path) -> None
         ("opencode", "", {"model": 'm"}'}, "is not a valid model name"),
         ("opencode", "", {"options": {"base_url": "http://x"}}, "needs a model"),
         ("pi", "", {"options": {"base_url": "http://x"}}, "needs a model"),
-        ("cline", "", {"options": {"base_url": "http://x"}}, "takes no base_url here"),
+        ("cline", "", {"options": {"base_url": "http://x"}}, "it takes no base_url: to use"),
         ("pi", "", {"permissions": Permissions.EDITS}, "pi has no way to allow only edits"),
         ("opencode", "", {"env": {"OPENCODE_CONFIG_CONTENT": "[]"}}, "must be a JSON object"),
         ("claude", "--help", {}, "cannot continue '--help'"),

@@ -179,7 +179,9 @@ class PresetAgent(CommandAgent):
                 spec, f"{options.base_url[:80]!r} is not an address: http:// or https://"
             )
         if options.base_url and preset.base_url == EndpointOverride():
-            raise _make_fault(spec, f"{preset.title} takes no base_url here: {preset.notes[-1]}")
+            # The last note of such a preset says where another service is set instead.
+            note = preset.notes[-1]
+            raise _make_fault(spec, f"{note[0].lower()}{note[1:].rstrip('.')}")
         needs_model = "{model}" in str((preset.base_url.env, preset.base_url.files))
         if options.base_url and needs_model and not spec.model:
             raise _make_fault(spec, f"{preset.title} needs a model together with its base_url")

@@ -1,5 +1,5 @@
--- The spine: runs, tasks, needs, journal.  Times are milliseconds since 1970, UTC.
--- A column exists where a statement looks for it; the rest of a task is JSON in `doc`.
+-- The main tables: runs, tasks, needs, journal.  Times are milliseconds since 1970, UTC.
+-- A field of a task has a column only if a statement uses it; the others are JSON in `doc`.
 
 CREATE TABLE runs (
     id            TEXT PRIMARY KEY,
@@ -37,7 +37,7 @@ CREATE TABLE tasks (
     rank          BIGINT NOT NULL,
     priority      INTEGER NOT NULL,
     required      INTEGER NOT NULL,
-    -- How many needs are not done: the index of readiness.  `yaoki doctor` recounts it.
+    -- The number of needs that are not done; a task with 0 can start.  `yaoki doctor` recounts it.
     open_needs    INTEGER NOT NULL,
     agent         TEXT NOT NULL DEFAULT '',
     reason        TEXT NOT NULL DEFAULT '',
@@ -48,7 +48,7 @@ CREATE TABLE tasks (
     UNIQUE (run_id, name)
 );
 
--- Claiming reads only what can start; finished and blocked tasks are not in these.
+-- A claim reads only tasks that can start; these indexes leave out finished and blocked tasks.
 CREATE INDEX tasks_ready ON tasks (run_id, rank, n) WHERE state = 'WAITING' AND open_needs = 0;
 CREATE INDEX tasks_active ON tasks (run_id, lease_ms) WHERE state = 'ACTIVE';
 

@@ -1,4 +1,4 @@
--- Limits that an agent's service set for a whole account: everybody on it waits together.
+-- Limits that an agent's service set for a whole account: all tasks of the account wait.
 -- `probe` is the one task that tries first when the wait is over.
 
 CREATE TABLE accounts (
@@ -8,7 +8,7 @@ CREATE TABLE accounts (
     why      TEXT NOT NULL DEFAULT ''
 );
 
--- What a person wants ended and no worker holds; always few.
+-- Tasks that a person cancelled and no worker has claimed; always few.
 CREATE INDEX tasks_wished ON tasks (run_id, n) WHERE state = 'WAITING' AND cancel_wanted = 1;
 
 ALTER TABLE tasks ADD COLUMN account TEXT NOT NULL DEFAULT '';

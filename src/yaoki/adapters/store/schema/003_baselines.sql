@@ -1,4 +1,4 @@
--- What a check said of a commit that others build on: run once, by commit and command.
+-- The result of a check on a commit that other tasks build on; it runs once per commit and command.
 
 CREATE TABLE baselines (
     commit_id TEXT NOT NULL,

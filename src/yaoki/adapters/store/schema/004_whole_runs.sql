@@ -1,4 +1,4 @@
--- Whole runs: tasks held for a re-run, groups, phases, pauses, what was spent, notices to people.
+-- Whole runs: tasks that wait for a re-run, groups, phases, pauses, usage, notices to people.
 
 ALTER TABLE tasks ADD COLUMN held INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE tasks ADD COLUMN undo_wanted INTEGER NOT NULL DEFAULT 0;
@@ -8,7 +8,7 @@ ALTER TABLE tasks ADD COLUMN phase TEXT NOT NULL DEFAULT '';
 DROP INDEX tasks_ready;
 CREATE INDEX tasks_ready ON tasks (run_id, rank, n)
     WHERE state = 'WAITING' AND open_needs = 0 AND held = 0;
--- What is looked at when everything else rests; always few.
+-- Tasks that are read when no task of a run can be claimed; always few.
 CREATE INDEX tasks_held ON tasks (run_id, n) WHERE held = 1;
 CREATE INDEX tasks_undo ON tasks (run_id, n) WHERE undo_wanted = 1;
 CREATE INDEX tasks_plan ON tasks (run_id, n) WHERE kind = 'plan';
@@ -20,7 +20,8 @@ ALTER TABLE runs ADD COLUMN grants INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE runs ADD COLUMN acknowledged INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE runs ADD COLUMN doc TEXT NOT NULL DEFAULT '{}';
 
--- What agents used up, per run and per day; `warned` is the share of the limit that was told.
+-- The usage of agents, per run and per day; `warned` is the share of the limit at which a person was
+-- warned last.
 CREATE TABLE totals (
     name     TEXT PRIMARY KEY,
     money    DOUBLE PRECISION NOT NULL DEFAULT 0,
@@ -31,8 +32,9 @@ CREATE TABLE totals (
     warned   INTEGER NOT NULL DEFAULT 0
 );
 
--- Notices, written with the change they tell of, one row per channel.  `ready` is 0 while they are
--- collected for the end of the run; `sent_ms` is 0 until delivered, negative when given up.
+-- Notices, written in the transaction of the change that they report, one row per channel.  `ready`
+-- is 0 while they are collected for the end of the run; `sent_ms` is 0 until a notice is delivered,
+-- and negative when it is given up.
 CREATE TABLE outbox (
     id      {{identity}},
     at_ms   BIGINT NOT NULL,

@@ -1,5 +1,5 @@
--- Hook mode: what happened in sessions that a person drives, line by line; the empty session is the
--- checkout itself.  How a session stands is folded from its lines and never stored.
+-- Hook mode: the events of interactive sessions, one per line; the empty session is the checkout
+-- itself.  The state of a session is computed from its lines and never stored.
 
 CREATE TABLE session_lines (
     seq      {{identity}},

@@ -1,5 +1,5 @@
--- Workers: who serves the store, which tasks ask for what only some of them have, and the ranges of
--- ports that worktrees hold.  A worker whose beat is old is gone; nobody has to say so.
+-- Workers of the store, the tags that tasks require of a worker, and the port ranges of worktrees.
+-- A worker whose last heartbeat is too old counts as gone.
 
 CREATE TABLE workers (
     holder   TEXT PRIMARY KEY,
@@ -16,7 +16,8 @@ CREATE TABLE workers (
     background INTEGER NOT NULL DEFAULT 0
 );
 
--- The tags a task needs, sorted, with commas between; `run_tags` is the few different ones per run.
+-- The tags that a task requires, sorted and joined by commas; `run_tags` has each different list of a
+-- run once.
 ALTER TABLE tasks ADD COLUMN tags TEXT NOT NULL DEFAULT '';
 CREATE TABLE run_tags (
     run_id TEXT NOT NULL,
@@ -24,7 +25,7 @@ CREATE TABLE run_tags (
     PRIMARY KEY (run_id, tags)
 );
 
--- One range of ports per worktree and machine, and the name its databases may have.
+-- One range of ports per worktree and machine.
 CREATE TABLE leased_ports (
     task_id TEXT PRIMARY KEY,
     host    TEXT NOT NULL,

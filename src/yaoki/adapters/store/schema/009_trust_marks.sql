@@ -1,5 +1,5 @@
--- Marks that users left here when they trusted the store, or made it; each is known to its user's
--- own state alone.  A store that came from elsewhere has none that anybody here knows.
+-- The marks of users who trusted this store or created it.  Only the state folder of a user has that
+-- user's mark, so a store from elsewhere has no mark that a user here knows.
 
 CREATE TABLE trust_marks (
     mark TEXT PRIMARY KEY

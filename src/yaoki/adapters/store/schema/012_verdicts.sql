@@ -1,4 +1,4 @@
--- Which proof passed a check on exactly these inputs; the journal of its task has the verdict itself.
+-- The verification in which a check passed on exactly these inputs; its task's journal has the verdict.
 
 CREATE TABLE verdicts (
     verdict_key TEXT PRIMARY KEY,

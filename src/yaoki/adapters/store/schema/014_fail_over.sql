@@ -1,5 +1,5 @@
--- The accounts of the other agents in the chain of a task, each between bars: one of these agents
--- continues where the present account is avoided.
+-- The accounts of the other agents in a task's chain, each between bars (`|`).  One of these agents
+-- continues if the present account is avoided.
 ALTER TABLE tasks RENAME COLUMN next_account TO other_accounts;
 UPDATE tasks SET other_accounts = '|' || other_accounts || '|' WHERE other_accounts <> '';
 
