@@ -241,7 +241,7 @@ def test_with_nobody_left_one_question_names_all_causes(project: Project, tmp_pa
     assert len(entries(project, "ESCALATE_DECISION")) == 1
     question = project.task("one")["question"]
     assert "refused the credentials" in question
-    assert "Before it: first: the agent's command ended with exit code 127" in question
+    assert "failed before: first: the agent's command ended with exit code 127" in question
 
 
 @pytest.mark.spec("18.2")

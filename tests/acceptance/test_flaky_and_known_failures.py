@@ -89,7 +89,7 @@ def test_a_failure_of_the_base_does_not_fail_a_task_unless_the_task_must_fix_it(
     finished = event_data(project.events("a"), "CHECK_FINISHED")
     told = next(d for d in finished if d["check"] == "tests")
     assert told["outcome"] == "PASSED"
-    assert "at the base already" in told["message"]
+    assert " on the base: " in told["message"]
     assert "test_old" in told["message"]
     assert "test_old" in project.prompt(project.task("b"), 2)
 

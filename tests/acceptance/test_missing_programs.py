@@ -229,7 +229,7 @@ def test_a_mistyped_path_of_a_check_asks_at_the_second_time(project: Project) ->
     assert ran.code == 4, ran.out + ran.err
     assert project.task("mistyped")["attempt"] == 2
     question = project.task("mistyped")["question"]
-    assert "Check mistyped names tests/tset_a.py, which is neither in the base nor" in question
+    assert "Check mistyped names tests/tset_a.py, which neither the base nor" in question
     assert f"yaoki plan recheck {project.status()['run']}" in question
     assert all(project.task(name)["attempt"] > 2 for name in ("lost", "ignored"))
 

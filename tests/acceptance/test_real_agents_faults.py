@@ -53,7 +53,7 @@ class ExpectedFailure:
 
 
 RATE = ExpectedFailure("RATE_LIMIT", "the agent's service answered with a rate limit")
-AWAY = ExpectedFailure("TRANSIENT_ERROR", "the agent's service was overloaded or out of reach")
+AWAY = ExpectedFailure("TRANSIENT_ERROR", "the agent's service was overloaded or unreachable")
 AUTH = ExpectedFailure(
     "FATAL_ERROR",
     "the agent's service refused the credentials",

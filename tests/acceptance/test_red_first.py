@@ -105,7 +105,7 @@ def test_a_new_feature_with_red_is_asked_about_with_the_whole_reason(faulty: Pro
     assert "No module named 'whole'" in task["question"]
     assert "…" not in task["question"]
     assert "pip install" not in task["question"]
-    assert "red is for a fix of existing code" in task["question"]
+    assert "red is for fixes of existing code" in task["question"]
     assert "test_even" not in faulty.prompt(task, 2), "it is not a test of this change"
 
 

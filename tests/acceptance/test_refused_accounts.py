@@ -53,7 +53,7 @@ def test_an_answer_opens_every_account_and_the_chain_begins_anew(
     assert (len(first.requests), len(second.requests)) == (2, 2), "each is tried once more"
     asked = question(project)
     assert "credit balance" in asked
-    assert "Before it: first: the agent's service refused the credentials" in asked
+    assert "failed before: first: the agent's service refused the credentials" in asked
 
     first.return_now()
     assert project.yaoki("answer", "one", "retry").code == 0
@@ -117,7 +117,8 @@ def test_a_refused_account_is_not_called_before_a_person_answered(
     assert project.yaoki("run", project.plan(plan)).code == 4
 
     assert first.requests == ["one"]
-    assert "Before it: first: the agent's service refused the credentials" in question(project)
+    problem = "failed before: first: the agent's service refused the credentials"
+    assert problem in question(project)
     before = calls.read_text()
     first.return_now()
     assert project.yaoki("answer", "one", "retry").code == 0

@@ -101,7 +101,10 @@ DECISIONS = {"RETRY_DECISION", "ESCALATE_DECISION"}
 # The kind of the failure, and its message.
 AUTH = ("FATAL_ERROR", "the agent's service refused the credentials")
 RATE = ("RATE_LIMIT", "the agent's service answered with a rate limit")
-BUSY = ("TRANSIENT_ERROR", "the agent's own files were in use by another start of it")
+BUSY = (
+    "TRANSIENT_ERROR",
+    "the agent's own files were in use by another process of the same agent",
+)
 EXPECTED: dict[str, tuple[str, str]] = {
     "gemini": AUTH,
     "gptme": (AUTH[0], f"{AUTH[1]}: ERROR Error code: 401 - {KEY}"),

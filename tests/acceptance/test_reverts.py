@@ -152,7 +152,8 @@ def test_a_blamed_landing_that_other_landed_work_needs_is_not_reverted(project: 
     (dropped,) = [e["data"] for e in project.events("a") if e["event"] == "UNDO_DROPPED"]
     assert "without a the rest fails: check b" in dropped["why"]
     said = " ".join(done.out.split())
-    assert "whole fails since it landed, but it was not reverted: without a the rest fails" in said
+    problem = "whole has failed since it landed, but it was not reverted"
+    assert f"{problem}: without a the rest fails" in said
     assert "also undo what needs it" in said
     assert project.yaoki("verify").code == 0
     # What the person then does: both are done again.

@@ -27,7 +27,7 @@ COMMENT = {"write": {"note.py": "# a comment\n"}}
             "ended with exit code 1: Error: context window exceeded.",
             id="limit",
         ),
-        pytest.param([COMMENT, {"die": "KILL"}], "The agent died by signal 9.", id="signal"),
+        pytest.param([COMMENT, {"die": "KILL"}], "The agent was killed by signal 9.", id="signal"),
     ],
 )
 def test_the_question_about_a_trivial_change_names_the_failed_agent_and_only_possible_answers(

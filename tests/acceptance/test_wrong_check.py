@@ -34,7 +34,7 @@ def test_a_question_names_the_command_that_takes_over_a_corrected_check(
     project, said = prepared.after(ask_about_missing_file)
 
     command = f"yaoki plan recheck {project.status()['run']}"
-    problem = "names tests/test_extra_color.py, which is neither in the base nor in the work"
+    problem = "names tests/test_extra_color.py, which neither the base nor the work contains"
     hint = f"Check colour {problem}: change the check in the plan or yaoki.toml, then: {command}."
     assert hint in " ".join(said.split())
     for words in (["why", "colour"], ["answer", "colour"]):
@@ -59,7 +59,7 @@ def test_an_agent_that_did_nothing_is_advised_to_be_retried_before_its_check_is_
     retry = f'The task has to create tests/test_peek.py: yaoki retry {held["id"]} "words for'
     assert "nothing was changed" in held["question"]
     assert retry in held["question"]
-    assert "If that name is wrong, change the check in the plan" in held["question"]
+    assert "If this path is wrong, change the check in the plan" in held["question"]
     why = " ".join(project.yaoki("why", "lazy").out.split())
     assert "work that creates tests/test_peek.py" in why
     said = " ".join(ran.out.split())

@@ -44,7 +44,10 @@ def after_limit(task: Task, limit: AgentLimit = AgentLimit.RATE, **exit_: Any) -
 def test_the_time_that_a_service_names_is_not_one_without_an_answer() -> None:
     decided = after_limit(probing(probes=1), AgentLimit.RATE, retry_after=timedelta(hours=16))
 
-    assert decided.why.otherwise == ("12 h without an answer after that time would ask a person",)
+    assert decided.why.otherwise == (
+        "a person would be asked after 12 h without an answer of the service, "
+        "not counting the wait that it asked for",
+    )
 
 
 @pytest.mark.parametrize(
@@ -89,13 +92,13 @@ def test_only_the_task_that_tries_first_counts_as_an_attempt_on_a_closed_account
             AgentLimit.RATE,
             0,
             "the service of small is at its limit; "
-            "no retry is used, and one task of small tries in 5 s",
+            "no retry is used, and one task tries small again in 5 s",
         ),
         (
             AgentLimit.OVERLOADED,
             1,
-            "the service of small is overloaded or out of reach (2 attempts); "
-            "no retry is used, and one task of small tries in 10 s",
+            "the service of small is overloaded or unreachable (2 attempts); "
+            "no retry is used, and one task tries small again in 10 s",
         ),
     ],
 )
@@ -104,7 +107,9 @@ def test_a_wait_says_why_and_how_long(limit: AgentLimit, probes: int, reasoning:
 
     assert decided.reasoning == reasoning
     assert decided.why.rule == "18.6"
-    assert decided.why.otherwise == ("12 h without an answer would ask a person",)
+    assert decided.why.otherwise == (
+        "a person would be asked after 12 h without an answer of the service",
+    )
     assert decided.why.inputs["kind"] == decided.failure.kind.value
     assert (decided.current_retry_count, decided.max_retries) == (0, 0), "no retry is used"
 
@@ -114,7 +119,7 @@ def test_a_task_that_ended_on_a_closed_account_says_so() -> None:
 
     assert after_limit(task).reasoning == (
         "the account was closed before this attempt ended; "
-        "no retry is used, and one task of small tries in 1 min"
+        "no retry is used, and one task tries small again in 1 min"
     )
 
 
@@ -122,7 +127,7 @@ def test_a_task_that_ended_on_a_closed_account_says_so() -> None:
 def test_a_task_behind_the_question_of_another_waits_and_closes_nothing(limit: AgentLimit) -> None:
     decided = after_limit(working(closed_account=closed(asking_task="another")), limit)
 
-    assert decided.reasoning == "another task asks a person about small; no retry is used"
+    assert decided.reasoning == "another task already asks a person about small; no retry is used"
     assert decided.failure.closure is None
 
 
@@ -253,7 +258,7 @@ def test_the_next_agent_is_named_and_uses_no_retry() -> None:
 
     assert decided.reasoning == "the service of one is refusing the key; second continues"
     assert decided.why.rule == "18.1"
-    assert decided.why.otherwise == ("no further agent would ask a person",)
+    assert decided.why.otherwise == ("a person would be asked if the chain had no further agent",)
     assert (decided.current_retry_count, decided.max_retries) == (0, 0)
 
 

@@ -102,7 +102,7 @@ def test_a_baseline_belongs_to_one_command_and_its_conditions(field: str) -> Non
         ({"params": {"loadError": True}}, "cannot run: its tests did not load: it failed"),
         (
             {"params": {"stoppedEarly": "-x"}},
-            "did not run to its end (-x), so the tests behind the first failure are unknown",
+            "did not run to its end (-x), so the results of the remaining tests are unknown",
         ),
         ({"params": {"passedCount": 0}}, "cannot run: no test passes: it failed"),
         (
@@ -154,17 +154,17 @@ def test_a_suite_in_which_every_test_fails_is_displayed_as_failed() -> None:
         (
             failed("a"),
             a_finding(BROKEN, message="no bash"),
-            "it failed (at the base the check cannot run)",
+            "it failed (on the base the check cannot run)",
         ),
         (
             failed("a"),
             a_finding(BROKEN, params={"incomparable": "cannot run: no test passes: x"}),
-            "it failed (at the base the check cannot run: no test passes: x)",
+            "it failed (on the base the check cannot run: no test passes: x)",
         ),
         (
             failed("a"),
             a_finding(BROKEN, params={"incomparable": "did not run to its end"}),
-            "it failed (at the base the check did not run to its end)",
+            "it failed (on the base the check did not run to its end)",
         ),
         (
             failed(),
@@ -221,7 +221,7 @@ def test_known_failures_are_named_and_do_not_count() -> None:
     assert weighed == replace(
         now,
         outcome=PASSED,
-        message="6 failures exist at the base already: t0, t1, t2, t3, t4",
+        message="6 failures already exist on the base: t0, t1, t2, t3, t4",
         items=(),
         params={"x": 1, "known": names},
     )
@@ -247,7 +247,7 @@ def test_the_agent_gets_only_the_new_failures() -> None:
     weighed = weigh(now, failed("old"), ())
 
     assert weighed.outcome is FAILED
-    assert weighed.message == "1 failure is this task's: new: AssertionError: new"
+    assert weighed.message == "1 failure counts against this task: new: AssertionError: new"
     assert weighed.items == (FindingItem("new", "AssertionError: new"),)
     assert weighed.output == ""
     assert weighed.params == {
@@ -265,11 +265,11 @@ def test_the_output_is_unchanged_without_known_failures() -> None:
 
     weighed = weigh(now, failed("c"), ())
 
-    assert weighed.message == "2 failures are this task's: a: AssertionError: a"
+    assert weighed.message == "2 failures count against this task: a: AssertionError: a"
     assert (weighed.items, weighed.output) == (now.items, "raw")
     assert weighed.params == {"stdout": "raw", "known": []}
     bare = replace(now, items=(FindingItem("a"),))
-    assert weigh(bare, failed("c"), ()).message == "1 failure is this task's: a"
+    assert weigh(bare, failed("c"), ()).message == "1 failure counts against this task: a"
 
 
 @pytest.mark.spec("6.4")

@@ -179,7 +179,7 @@ def test_a_refusal_of_git_goes_back_to_the_agent_in_its_words() -> None:
         (
             {"limit": AgentLimit.OVERLOADED},
             "TRANSIENT_ERROR",
-            "the agent's service was overloaded or out of reach",
+            "the agent's service was overloaded or unreachable",
         ),
         (
             {"limit": AgentLimit.AUTH},
@@ -194,7 +194,7 @@ def test_a_refusal_of_git_goes_back_to_the_agent_in_its_words() -> None:
         (
             {"ended_by": EndCause.WAITING},
             "TRANSIENT_ERROR",
-            "the agent kept waiting for its service",
+            "the agent waited too long for its service",
         ),
     ],
 )
@@ -262,9 +262,9 @@ def test_a_timeout_and_a_rate_limit_carry_their_numbers() -> None:
             "the agent's command ended with exit code 126: denied",
         ),
         ({"code": 127}, "FATAL_ERROR", "the agent's command ended with exit code 127"),
-        ({"code": None, "signal": 9}, "TRANSIENT_ERROR", "the agent died by signal 9"),
-        ({"code": 137}, "TRANSIENT_ERROR", "the agent died by signal 9"),
-        ({"code": 129}, "TRANSIENT_ERROR", "the agent died by signal 1"),
+        ({"code": None, "signal": 9}, "TRANSIENT_ERROR", "the agent was killed by signal 9"),
+        ({"code": 137}, "TRANSIENT_ERROR", "the agent was killed by signal 9"),
+        ({"code": 129}, "TRANSIENT_ERROR", "the agent was killed by signal 1"),
         (
             {"code": 3, "output_tail": "thinking\nout of credits\n"},
             "INCOMPLETE",
@@ -279,7 +279,7 @@ def test_a_timeout_and_a_rate_limit_carry_their_numbers() -> None:
         (
             {"limit": AgentLimit.REQUEST},
             "FATAL_ERROR",
-            "the agent's service refused the request as malformed",
+            "the agent's service rejected the request as malformed",
         ),
         (
             {"limit": AgentLimit.NOT_FOUND},
@@ -372,7 +372,7 @@ def test_work_outside_the_worktree_is_named() -> None:
     found = add_work_location(nothing, places)
 
     assert found.message == (
-        f"nothing was changed. The work is elsewhere: {named}; bring it to this branch"
+        f"nothing was changed. The work is in another place: {named}; move it to this branch"
     )
     assert found.params == {"a": 1, "elsewhere": named}
     assert add_work_location(nothing, ()) == nothing

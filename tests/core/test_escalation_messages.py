@@ -84,7 +84,7 @@ def choices(failure: Failure, task: Task | None = None) -> str:
         (
             a_failure(message="weaker", pattern="test-weakened", check="test-integrity"),
             "login is not done: check test-integrity: weaker."
-            " A plan allows it to a task by allow_weaker_tests: true and a scope."
+            " The plan can allow this for a task: allow_weaker_tests: true and a scope."
             " Try again, take over, waive or abort?",
         ),
         (
@@ -113,8 +113,8 @@ def choices(failure: Failure, task: Task | None = None) -> str:
         (a_failure(K.ESCALATE_REQUIRED, "x" * 2100), f"{'x' * 1999}…"),
         (
             a_failure(K.INCOMPLETE, check="no-change"),
-            "login: nothing was changed, and its checks pass as they are. The agent does not say"
-            " why. Accept it as done (waive), try again, take over or abort?",
+            "login: nothing was changed, and its checks pass without a change. The agent does not"
+            " say why. Accept it as done (waive), try again, take over or abort?",
         ),
         (
             a_failure(K.INCOMPLETE, check="no-change", params={"waivedChecks": ["tests"]}),
@@ -127,9 +127,9 @@ def choices(failure: Failure, task: Task | None = None) -> str:
                 check="no-change",
                 params={"agentSaid": f"{'x' * 400}\nfine\n", "elsewhere": "branch x"},
             ),
-            "login: nothing was changed, and its checks pass as they are. Its work is elsewhere:"
-            ' branch x. The agent says: "fine". Accept it as done (waive), try again, take over or'
-            " abort?",
+            "login: nothing was changed, and its checks pass without a change. The agent worked in"
+            ' another place: branch x. The agent says: "fine". Accept it as done (waive), try'
+            " again, take over or abort?",
         ),
         (
             a_failure(
@@ -137,13 +137,13 @@ def choices(failure: Failure, task: Task | None = None) -> str:
                 check="no-change",
                 params={"agentSaid": "fine", "outsideFiles": ["f", "g"], "scope": ["lib/**", "m"]},
             ),
-            "login: nothing was changed, and its checks pass as they are. New files outside its"
-            ' scope (lib/**, m) were left out: f, g. The agent says: "fine". Accept it as done'
-            " (waive), try again, take over or abort?",
+            "login: nothing was changed, and its checks pass without a change. New files outside"
+            ' its scope (lib/**, m) were left out: f, g. The agent says: "fine". Accept it as'
+            " done (waive), try again, take over or abort?",
         ),
         (
             a_failure(K.INCOMPLETE, check="no-change", params={"agentSaid": "x" * 400}),
-            'login: nothing was changed, and its checks pass as they are. The agent says: "'
+            'login: nothing was changed, and its checks pass without a change. The agent says: "'
             f'{"x" * 299}…" Accept it as done (waive), try again, take over or abort?',
         ),
     ],
@@ -452,8 +452,8 @@ def a_group(reruns: int = 0, **given: Any) -> Task:
             "",
             (
                 RecoveryStrategy.ROLLBACK_AND_RETRY,
-                "b succeeded on top of what failed",
-                "no subtask that needs a failed one had succeeded",
+                "subtasks that succeeded need a failed one: b",
+                "no successful subtask that needs a failed one",
             ),
         ),
         (
@@ -463,8 +463,8 @@ def a_group(reruns: int = 0, **given: Any) -> Task:
             "",
             (
                 RecoveryStrategy.RETRY_FAILED_ONLY,
-                "nothing succeeded on top of what failed",
-                "a subtask that needs a failed one succeeded",
+                "no subtask that succeeded needs a failed one",
+                "a successful subtask that needs a failed one",
             ),
         ),
         (
@@ -546,7 +546,7 @@ def test_a_group_lands_without_failed_subtasks_and_their_dependents() -> None:
     assert subtasks_to_leave_out(a_group(), [TaskId("b")], NEEDS) == ["b"]
     many = {TaskId("g"): [TaskId(x) for x in "abcde"], **{TaskId(x): [TaskId("a")] for x in "bcde"}}
     decision = decide_recovery(a_group(), [TaskId("a")], [TaskId(x) for x in "bcde"], many, set())
-    assert decision.reason == "b, c, d succeeded on top of what failed"
+    assert decision.reason == "subtasks that succeeded need a failed one: b, c, d"
 
 
 # ------------------------------------------------------------------ iterations and flaky checks

@@ -23,7 +23,7 @@ from yaoki.errors import FatalCode
 
 K, CLOSED = FailureKind, AccountClosure(NOW)
 RECHECK = (
-    " The run keeps its checks: change it in the plan or yaoki.toml, "
+    " A retry runs the same check: change it in the plan or yaoki.toml, "
     "then: yaoki plan recheck run00001. "
 )
 
@@ -114,7 +114,7 @@ def test_a_question_about_a_check_that_ran_out_of_time_says_how_to_give_it_more(
     )
 
     assert (
-        " If it needs more time, raise the timeout of tests in the plan or yaoki.toml, "
+        " If the check needs more time, raise the timeout of tests in the plan or yaoki.toml, "
         "then: yaoki plan recheck run00001. "
     ) in report(failure).question.text
 
@@ -125,7 +125,7 @@ def test_a_question_about_a_check_of_a_missing_path_names_the_path() -> None:
     work = replace(task.work, attempt_file_count=1)
 
     assert (
-        " Check tests names tests/tset.py, which is neither in the base nor in the work: change "
+        " Check tests names tests/tset.py, which neither the base nor the work contains: change "
         "the check in the plan or yaoki.toml, then: yaoki plan recheck run00001. "
     ) in report(missing_path_failure(), replace(task, work=work)).question.text
 
@@ -142,9 +142,9 @@ def test_a_question_about_a_path_that_an_idle_agent_had_to_create_advises_a_retr
     ).question.text
 
     advice = f'The task has to create tests/tset.py: yaoki retry {ID} "words for the agent". '
-    change = "If that name is wrong, change the check in the plan or yaoki.toml, then: "
+    change = "If this path is wrong, change the check in the plan or yaoki.toml, then: "
     assert (f" {advice}{change}yaoki plan recheck run00001. " in text) is is_agent_at_fault
-    assert ("neither in the base" in text) is not is_agent_at_fault
+    assert ("neither the base" in text) is not is_agent_at_fault
 
 
 def missing_path_failure() -> Failure:
@@ -165,7 +165,7 @@ def missing_path_failure() -> Failure:
 def test_a_question_about_a_failed_final_check_says_how_to_change_it(
     name: str, check: str, said: bool
 ) -> None:
-    """No agent works on a final check: if it is wrong, only a person can mend it."""
+    """No agent works on a final check: if it is wrong, only a person can correct it."""
     checks = (a_check("whole"),)
     task = an_active_task(Stage.VERIFY, spec=a_spec(name, kind=TaskKind.CHECK, checks=checks))
 
@@ -234,8 +234,8 @@ def test_a_question_about_unchanged_work_says_what_changed_and_quotes_the_agent(
     task = replace(task, work=replace(task.work, attempt_file_count=files))
     failure = a_failure(K.INCOMPLETE, check=NO_CHANGE_CHECK, params={"agentSaid": said})
 
-    remedy = "If comments are the task, give it a check that fails without them, such as grep. "
+    remedy = "If the task is to write comments, add a check that fails without them (grep). "
     assert report(failure, task).question.text == (
-        f"login: {what}, and its checks pass as they are. The agent says: {quoted} "
+        f"login: {what}, and its checks pass without a change. The agent says: {quoted} "
         f"{remedy if files else ''}Accept it as done (waive), try again, take over or abort?"
     )

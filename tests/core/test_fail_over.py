@@ -193,7 +193,7 @@ def test_a_person_is_asked_only_when_nobody_is_left_and_reads_every_cause() -> N
     question = escalation_of(ended(task, AgentLimit.AUTH)).question
 
     assert "refused the credentials" in question.text
-    assert " Before it: first: first is not installed. " in question.text
+    assert " Other agents failed before: first: first is not installed. " in question.text
 
 
 def test_an_answer_lets_every_agent_try_again() -> None:
@@ -327,7 +327,7 @@ def test_an_account_whose_variable_is_not_set_is_left_as_after_a_refused_key() -
     asked = escalation_of(rules.decide(alone, fault, ClockAndChance(NOW, 0.5)))
 
     assert (decided.agent_index, decided.fail_over) == (1, FailOverCause.KEY_REFUSED)
-    assert decided.reasoning == "bot/work has no key here; bot/home continues"
+    assert decided.reasoning == "the key of bot/work is not set on this machine; bot/home continues"
     assert "its variable KEY is not set" in asked.question.text
 
 
@@ -340,4 +340,5 @@ def test_the_decision_about_a_repeated_failure_names_its_rule_and_the_next_agent
 
     assert (decided.rule, decided.agent_index) == ("18.1", 1)
     assert "the same failure 3 times in a row, so second continues" in decided.reasoning
-    assert decided.otherwise == "another failure, or no further agent, would keep the present one"
+    otherwise = "the present agent would continue after another failure, or without a further agent"
+    assert decided.otherwise == otherwise

@@ -60,9 +60,9 @@ def test_a_rate_without_runs_is_unknown() -> None:
     ("test", "words"),
     [
         (a_flaky_test(9, 2), ""),
-        (a_flaky_test(9, 2, commits=1), "seen flaky on 1 of at least 2 commits"),
-        (a_flaky_test(9, 2, commits=3, tasks=1), "seen flaky in 1 of at least 2 tasks"),
-        (a_flaky_test(7, 2), "9 of at least 10 runs"),
+        (a_flaky_test(9, 2, commits=1), "seen flaky on 1 commit; at least 2 are needed"),
+        (a_flaky_test(9, 2, commits=3, tasks=1), "seen flaky in 1 task; at least 2 are needed"),
+        (a_flaky_test(7, 2), "9 runs; at least 10 are needed"),
         (a_flaky_test(5, 5), ""),
         (a_flaky_test(5, 6), "it fails more often than it passes: repair it"),
         (a_flaky_test(998, 2), "the lower bound of its rate, 0.1%, is not above 1%"),

@@ -163,7 +163,7 @@ def test_a_change_without_a_line_to_mutate_passes() -> None:
 @pytest.mark.parametrize(
     ("found", "has_tests", "why"),
     [
-        (results(0, 0, 2), True, "every one of them breaks the load"),
+        (results(0, 0, 2), True, "with each of them the code cannot load"),
         ([], False, "no check runs tests"),
     ],
 )

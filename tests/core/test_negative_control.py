@@ -96,8 +96,8 @@ def test_a_check_that_names_no_test_is_judged_by_its_outcome() -> None:
     ("run", "reason"),
     [
         (a_finding(Outcome.BROKEN), "it could not run again"),
-        (failed(loadError=True), "its tests cannot be loaded after that"),
-        (failed(timedOut=True), "it took too long after that"),
+        (failed(loadError=True), "with its tests made to fail, they cannot be loaded"),
+        (failed(timedOut=True), "with its tests made to fail, it takes too long"),
     ],
 )
 def test_a_control_that_shows_nothing_is_none(run: Finding, reason: str) -> None:

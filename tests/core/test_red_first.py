@@ -293,7 +293,7 @@ def test_an_agent_is_told_which_files_and_which_tests_show_nothing() -> None:
     )
 
     assert finding.check == "red-first"
-    assert finding.items == (FindingItem("test_x.py", "shows nothing of the fix", "test_x.py"),)
+    assert finding.items == (FindingItem("test_x.py", "does not test the fix", "test_x.py"),)
     assert finding.params["greenTests"] == [
         {"name": name, "message": "passes without it"} for name in names[:20]
     ]

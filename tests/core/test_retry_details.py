@@ -117,7 +117,7 @@ WIDE = a_policy(rules={kind: RetryRule(50) for kind in FailureKind})
             NO_CHANGE,
             (
                 *(ESCALATE, 1, 3, "3.5"),
-                "the agent changed nothing again, and its checks pass as they are",
+                "the agent changed nothing again, and its checks pass without a change",
                 "a change, or may_change_nothing: true",
             ),
         ),
@@ -202,8 +202,8 @@ WIDE = a_policy(rules={kind: RetryRule(50) for kind in FailureKind})
             a_failure(FailureKind.CONFLICT),
             (
                 *(ESCALATE, 2, 2, "5.1"),
-                "retries for CONFLICT: 2 of 2 used; a conflict gets no last try from the "
-                "run branch",
+                "retries for CONFLICT: 2 of 2 used; there is no last try from the run branch "
+                "after a conflict",
                 "max_retries above 2",
             ),
         ),
@@ -246,7 +246,7 @@ WIDE = a_policy(rules={kind: RetryRule(50) for kind in FailureKind})
             a_failure(FailureKind.LOST),
             (
                 *(RETRY, 0, 50, "3.7", "retry 1 of 50 for LOST, in 1 s (exponential backoff)"),
-                "more than 50 retries for LOST would ask a person",
+                "a person would be asked after more than 50 retries for LOST",
             ),
         ),
         (
@@ -254,8 +254,8 @@ WIDE = a_policy(rules={kind: RetryRule(50) for kind in FailureKind})
             a_failure(INCOMPLETE),
             (
                 *(RETRY, 0, 3, "5.1", "retry 1 of 3 for INCOMPLETE, in 1 s (exponential backoff)"),
-                "more than 3 retries for INCOMPLETE would ask a person; "
-                "the same failure with the same work would bring a fresh worktree",
+                "a person would be asked after more than 3 retries for INCOMPLETE; "
+                "the same failure with the same work would lead to a fresh worktree",
             ),
         ),
         (
@@ -263,8 +263,8 @@ WIDE = a_policy(rules={kind: RetryRule(50) for kind in FailureKind})
             a_failure(FailureKind.TIMEOUT),
             (
                 *(RETRY, 1, 2, "5.1", "retry 2 of 2 for TIMEOUT, in 5 s (fixed backoff)"),
-                "more than 2 retries for TIMEOUT would ask a person; "
-                "the same failure with the same work would bring a fresh worktree",
+                "a person would be asked after more than 2 retries for TIMEOUT; "
+                "the same failure with the same work would lead to a fresh worktree",
             ),
         ),
         (
@@ -272,7 +272,7 @@ WIDE = a_policy(rules={kind: RetryRule(50) for kind in FailureKind})
             a_failure(FailureKind.RATE_LIMIT, retry_after=90 * SECOND),
             (
                 *(RETRY, 0, 5, "5.1", "retry 1 of 5 for RATE_LIMIT, in 1 min 30 s (Retry-After)"),
-                "more than 5 retries for RATE_LIMIT would ask a person",
+                "a person would be asked after more than 5 retries for RATE_LIMIT",
             ),
         ),
         (
@@ -280,7 +280,7 @@ WIDE = a_policy(rules={kind: RetryRule(50) for kind in FailureKind})
             a_failure(FailureKind.RATE_LIMIT, retry_after=7 * HOUR),
             (
                 *(RETRY, 0, 5, "5.4", "retry 1 of 5 for RATE_LIMIT, in 7 h (Retry-After)"),
-                "more than 5 retries for RATE_LIMIT would ask a person",
+                "a person would be asked after more than 5 retries for RATE_LIMIT",
             ),
         ),
         (
@@ -289,7 +289,7 @@ WIDE = a_policy(rules={kind: RetryRule(50) for kind in FailureKind})
             (
                 *(RETRY, 0, 5, "5.4"),
                 "retry 1 of 5 for RATE_LIMIT, in 31 d (Retry-After, cut to 31 days)",
-                "more than 5 retries for RATE_LIMIT would ask a person",
+                "a person would be asked after more than 5 retries for RATE_LIMIT",
             ),
         ),
     ],
@@ -357,7 +357,9 @@ def test_identical_failures_end_the_retries_after_the_last_agent() -> None:
     other = decide_retry(two, a_failure(), 3, 0.5)
 
     assert [each.strategy for each in again[:2]] == [RetryMethod.CONTINUE, RetryMethod.FRESH]
-    assert again[1].otherwise.endswith("the same failure with the same work would bring a person")
+    assert again[1].otherwise.endswith(
+        "the same failure with the same work would lead to a question to a person"
+    )
     assert (again[1].rule, other.rule) == ("4.6", "18.1")
     assert described(again[2]) == (
         *(ESCALATE, 1, 3, "4.6"),
@@ -379,7 +381,7 @@ def test_a_repeated_stage_after_a_system_fault_is_explained() -> None:
     assert described(decision) == (
         *(RETRY, 2, most, "4.8"),
         f"VERIFY failed in yaoki's own infrastructure; repeat 3/{most}",
-        f"more than {most} such faults in all would ask a person",
+        f"a person would be asked after more than {most} such faults in all",
     )
     assert (decision.strategy, decision.delay) == (RetryMethod.SAME_STAGE, 4 * SECOND)
     assert decide_retry(replace(task, forgiven_counts=Counts(faults=2)), fault, 1, 0.5).tries == 0
@@ -495,8 +497,8 @@ def test_a_retry_is_recorded_with_all_its_numbers() -> None:
 
     words = "retry 1 of 3 for QUALITY_FAILURE, in 1 s (exponential backoff)"
     otherwise = (
-        "more than 3 retries for QUALITY_FAILURE would ask a person; "
-        "the same failure with the same work would bring a fresh worktree"
+        "a person would be asked after more than 3 retries for QUALITY_FAILURE; "
+        "the same failure with the same work would lead to a fresh worktree"
     )
     numbers = inputs(failure, content_failures=1, total=1, reasoning=words)
     assert events == (
@@ -909,18 +911,19 @@ def test_a_check_that_fails_since_waived_landed_work_asks_a_person() -> None:
 
     assert (decision.action, decision.kind, decision.rule) == (ESCALATE, QUALITY, "10.4")
     assert (decision.tries, decision.tries_max) == (0, 3)
-    assert decision.reasoning == "the check fails since work for which a person waived it"
-    assert decision.otherwise == "a test report, which tells waived failures from new ones"
+    reasoning = "the check has failed since the landing of work for which a person waived it"
+    assert decision.reasoning == reasoning
+    assert decision.otherwise == "a test report, which distinguishes waived failures from new ones"
 
 
 @pytest.mark.spec("3.5")
 @pytest.mark.parametrize(
     ("params", "words"),
     [
-        ({}, "its checks pass as they are"),
+        ({}, "its checks pass without a change"),
         (
             {"waivedChecks": ["slow"]},
-            "its checks pass as they are, except slow, which was waived",
+            "its checks pass without a change, except slow, which was waived",
         ),
     ],
 )

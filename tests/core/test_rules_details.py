@@ -434,7 +434,7 @@ def test_a_needless_run_names_the_place_of_the_work() -> None:
     again = the_retry(events)
     assert again.failure.message == (
         "nothing was changed; if nothing needs changing, say why. "
-        "The work is elsewhere: branch x; bring it to this branch"
+        "The work is in another place: branch x; move it to this branch"
     )
     assert again.work_digest == "diff2"
 
@@ -474,8 +474,8 @@ def test_an_agent_without_changes_gets_the_failing_checks() -> None:
 
     assert failure.kind is FailureKind.INCOMPLETE
     assert failure.message == (
-        "nothing was changed; it ended with exit code 3. The work is elsewhere: branch x; "
-        "bring it to this branch; the checks fail; no function f"
+        "nothing was changed; it ended with exit code 3. The work is in another place: branch x; "
+        "move it to this branch; the checks fail; no function f"
     )
     assert (failure.check, failure.items) == ("Q5", (FindingItem("t"),))
     assert failure.params == {"exitCode": 3, "x": 1}
@@ -492,7 +492,7 @@ def test_a_classified_exit_keeps_only_the_name_of_the_check() -> None:
 
     assert (failure.kind, failure.message) == (
         FailureKind.TRANSIENT_ERROR,
-        "the agent died by signal 9",
+        "the agent was killed by signal 9",
     )
     assert (failure.check, failure.output, failure.params) == ("tests", "log", {})
 
@@ -519,10 +519,10 @@ def test_a_check_that_cannot_run_does_not_fail_an_agent_without_changes(
 @pytest.mark.parametrize(
     ("partners", "words"),
     [
-        ((), "tests fails since it landed: 1 failed"),
+        ((), "tests has failed since it landed: 1 failed"),
         (
             (TaskId("x-1"), TaskId("x-2")),
-            "passed alone; tests fails since it landed together with x-1, x-2: 1 failed",
+            "passed alone; tests has failed since it landed together with x-1, x-2: 1 failed",
         ),
     ],
 )
@@ -806,7 +806,7 @@ def test_a_failed_check_of_a_change_keeps_its_message() -> None:
     needless = the_retry(decide_events(older, verified(a_verdict(PASSED), changed=())))
 
     assert (again.failure.message, again.work_digest) == ("2 failed", "diff2")
-    end = "the agent died by signal 9, so its work may be incomplete"
+    end = "the agent was killed by signal 9, so its work may be incomplete"
     assert (crashed.failure.message, crashed.failure.agent_end) == (f"2 failed; {end}", end)
     assert crashed.failure.fingerprint == again.failure.fingerprint
     assert proof.failure.message == "2 failed"

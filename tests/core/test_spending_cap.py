@@ -90,10 +90,10 @@ def test_the_end_at_a_budget_explains_itself() -> None:
     assert own is not None
     assert (own.kind, own.message) == (
         FailureKind.RESOURCE_EXHAUSTED,
-        "the agent was stopped at the budget of its task",
+        "the agent was stopped because the budget of its task is used up",
     )
     assert shared is not None
     assert (shared.kind, shared.message) == (
         FailureKind.LOST,
-        "the agent was stopped at the budget of the run",
+        "the agent was stopped because the budget of the run is used up",
     )

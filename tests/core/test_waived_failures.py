@@ -32,7 +32,8 @@ def test_only_waived_failures_make_a_check_waived() -> None:
     found = weigh_waived(failing("x"), failing("x", "y"), {"a": failing("x", "y")}, ())
 
     assert found.outcome is Outcome.WAIVED
-    assert found.message == "waived for a by a person, fails on its base too: 1 tests fail"
+    words = "was waived for a by a person and also fails on the base: 1 tests fail"
+    assert found.message == words
     assert found.params[KNOWN_FAILURES] == ["x"]
 
 
@@ -66,7 +67,7 @@ def test_a_new_failure_counts_and_the_waived_one_is_not_listed_with_it() -> None
 
     assert found.outcome is Outcome.FAILED
     assert [item.name for item in found.items] == ["new"]
-    assert found.message.endswith("not counted, since waived for a by a person: x")
+    assert found.message.endswith("not counted, because a person waived them for a: x")
     assert WAIVED_FOR not in found.params, "the agent can repair it"
 
 
@@ -91,7 +92,7 @@ def test_failures_without_all_names_stay_and_name_the_waiver(unnamed: Finding) -
     found = weigh_waived(failing("x"), unnamed, {"a": unnamed}, ())
 
     assert found.outcome is Outcome.FAILED
-    assert found.message.startswith("fails since a, for which a person waived it")
+    assert found.message.startswith("has failed since a landed, for which a person waived it")
     assert found.params[WAIVED_FOR] == ["a"]
 
 
@@ -101,9 +102,9 @@ def test_a_hidden_check_names_the_waiver_and_no_value() -> None:
     waived = conceal_details(weigh_waived(one, one, {"a": one}, ()), spec)
     unnamed = conceal_details(weigh_waived(failing(), failing(), {"a": failing()}, ()), spec)
 
-    assert waived.message == "waived for a by a person, fails on its base too"
+    assert waived.message == "was waived for a by a person and also fails on the base"
     assert waived.params[KNOWN_FAILURES] == ["test_add"]
-    assert "fails since a, for which a person waived it" in unnamed.message
+    assert "has failed since a landed, for which a person waived it" in unnamed.message
 
 
 @pytest.mark.parametrize(

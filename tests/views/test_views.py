@@ -389,7 +389,7 @@ def test_a_failure_names_its_first_item() -> None:
         (
             "CONFLICT",
             "5.1",
-            "in conflict with other work; a conflict gets no last try from the run branch",
+            "in conflict with other work; there is no last try from the run branch after a conflict",
         ),
     ],
 )

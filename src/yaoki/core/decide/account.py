@@ -39,7 +39,7 @@ FAIL_OVER_CAUSES = {
 }
 _PROBLEMS = {
     AccountProblem.RATE_LIMIT: "at its limit",
-    AccountProblem.OUTAGE: "overloaded or out of reach",
+    AccountProblem.OUTAGE: "overloaded or unreachable",
     AccountProblem.KEY_REFUSED: "refusing the key",
     AccountProblem.KEY_MISSING: "without a key",
     AccountProblem.NO_CREDIT: "out of credit",
@@ -82,9 +82,9 @@ def awaited_account(task: Task) -> str:
 def first_agent_after_answer(task: Task) -> int | None:
     """The agent that begins after `retry`; None for the present one.
 
-    A person who answers has mended what the question names, so the chain begins anew: with the
-    first agent whose key or credit it named, else with the first one.  An agent that asked the
-    question itself reads the answer.
+    A person who answers has fixed what the question named.  So the chain starts again with the
+    first agent whose key or credit the question named, or else with its first agent.  An agent that
+    asked the question itself gets the answer and continues.
     """
     taken_over_from = [o for o in task.given_up_agents if o.cause is not FailOverCause.LEARNED]
     asked = task.failure is not None and task.failure.kind is FailureKind.ESCALATE_REQUIRED
@@ -128,14 +128,14 @@ def fail_over(task: Task, failure: Failure, alone: RetryDecision, now: datetime)
 
 def _describe_problem(task: Task, failure: Failure) -> str:
     if failure.is_our_fault:
-        return f"{task.account} has no key here"
+        return f"the key of {task.account} is not set on this machine"
     return f"the service of {task.account} is {_PROBLEMS[failure.account_problem]}"
 
 
 def _refused_wait(policy: RetryPolicy, failure: Failure) -> timedelta:
-    """The time after which one task tries again whether a person has mended the account.
+    """The time after which one task checks whether a person has fixed the account.
 
-    It doubles: a refused key is seldom mended in the night.
+    The time doubles after each try: a refused key is rarely fixed overnight.
     """
     if not failure.account_problem.needs_person:
         return timedelta(0)
@@ -162,10 +162,10 @@ def _first_usable(task: Task, now: datetime) -> _UsableAgent | None:
 
 
 def _is_long(task: Task, failure: Failure, alone: RetryDecision, now: datetime) -> bool:
-    """Is waiting for the account no use, or longer than a task with another agent waits?
+    """Is waiting useless, or longer than a task may wait that has another agent?
 
-    The time since the service last answered counts, so a service that is asked again and again
-    does not hold a task up for ever.
+    The time since the service last answered counts, so that repeated short waits do not hold the
+    task up forever.
     """
     if alone.action is RetryAction.ESCALATE or failure.account_problem.needs_person:
         return True
@@ -175,9 +175,12 @@ def _is_long(task: Task, failure: Failure, alone: RetryDecision, now: datetime) 
 
 def _explain_fail_over(task: Task, alone: RetryDecision) -> str:
     if alone.action is RetryAction.ESCALATE:
-        return "no further agent would ask a person"
+        return "a person would be asked if the chain had no further agent"
     longest = _duration(task.spec.policy.fail_over_after)
-    return f"a wait of at most {longest}, or no further agent, would wait for {task.account}"
+    return (
+        f"the task would wait for {task.account} for at most {longest}, "
+        "or longer if the chain had no further agent"
+    )
 
 
 def decide_wait(task: Task, failure: Failure, now: datetime, chance: float) -> RetryDecision:
@@ -185,7 +188,7 @@ def decide_wait(task: Task, failure: Failure, now: datetime, chance: float) -> R
     closed = task.closed_account
     if closed is not None and closed.asking_task not in {"", task.id}:
         asked = _wait(task, failure, timedelta(0), "")
-        words = f"another task asks a person about {task.account}; no retry is used"
+        words = f"another task already asks a person about {task.account}; no retry is used"
         return replace(asked, reasoning=words, closes_account=False)
     if failure.account_problem.needs_person:
         problem = _describe_problem(task, failure)
@@ -209,8 +212,8 @@ def _wait_for_service(task: Task, failure: Failure, now: datetime, chance: float
         )
     growing = backoff_delay(_backoff(policy), max(closure.probes, own + 1), chance)
     promised = min(failure.retry_after or timedelta(0), RETRY_WAIT_MAX)
-    # The first wait is the one that the service names; a service that names it again and again
-    # without answering is asked less and less often.
+    # The first wait is the one that the service asks for.  If the service then asks for another one
+    # without answering, the waits grow.
     wait = promised if promised and closure.probes == 1 else max(promised, growing)
     times = f" ({format_count(closure.probes, 'attempt')})" if closure.probes > 1 else ""
     cause = f"{_describe_problem(task, failure)}{times}"
@@ -243,17 +246,17 @@ def _duration(time: timedelta) -> str:
 
 def _wait(task: Task, failure: Failure, wait: timedelta, cause: str) -> RetryDecision:
     parks = wait > task.spec.policy.rate_limit_wait_max
-    # The time that the service names does not count as one without an answer.
-    after = " after that time" if failure.retry_after else ""
+    # The wait that the service asks for does not count as time without an answer.
+    uncounted = ", not counting the wait that it asked for" if failure.retry_after else ""
     longest = _duration(task.spec.policy.account_wait_max)
     return RetryDecision(
         RetryAction.RETRY,
         failure.kind,
         0,
         0,
-        f"{cause}; no retry is used, and one task of {task.account} tries in {_duration(wait)}",
+        f"{cause}; no retry is used, and one task tries {task.account} again in {_duration(wait)}",
         ACCOUNT_RULE,
-        f"{longest} without an answer{after} would ask a person",
+        f"a person would be asked after {longest} without an answer of the service{uncounted}",
         delay=wait,
         strategy=RetryMethod.PARK if parks else RetryMethod.CONTINUE,
     )

@@ -91,7 +91,7 @@ def incomplete_suite_reason(finding: Finding) -> str:
     early = finding.params.get("stoppedEarly")
     if early:
         return (
-            f"did not run to its end ({early}), so the tests behind the first failure are unknown"
+            f"did not run to its end ({early}), so the results of the remaining tests are unknown"
         )
     return ""
 
@@ -112,9 +112,9 @@ def weigh(now: Finding, base: Finding, fixes: Sequence[str], *, guard: bool = Tr
     """The finding of a check compared with the base, which is `as_baseline`.
 
     A guard fails only on new failures and on those that the task was to fix.  Failures without
-    names cannot be compared, so the finding stays.  A module that the base lacks too is no fault of
-    the task: a guard cannot run without it, nor can any other check if the project declares it;
-    otherwise the task may be to create it.
+    names cannot be compared, so the finding stays.  If the base lacks the same module, the check is
+    BROKEN rather than failed.  This holds for a guard, and for any other check if the project
+    declares the module; otherwise the task may be to create it.
     """
     if now.outcome is not Outcome.FAILED:
         return now
@@ -127,7 +127,7 @@ def weigh(now: Finding, base: Finding, fixes: Sequence[str], *, guard: bool = Tr
         return now
     if base.outcome is not Outcome.FAILED:
         reason = base.params.get(INCOMPARABLE, "cannot run")
-        return replace(now, message=f"{now.message} (at the base the check {reason})")
+        return replace(now, message=f"{now.message} (on the base the check {reason})")
     if not has_all_names(now) or not has_all_names(base):
         words = (
             f"{now.message} (the base fails too, and old and new failures cannot be distinguished)"
@@ -168,12 +168,12 @@ def _split_failures(now: Finding, base: Finding, fixes: Sequence[str]) -> Findin
     )
     known = tuple(i.name for i in now.items if i not in blamed)
     if not blamed:
-        verb = format_count(len(known), "failure exists", "failures exist")
-        words = f"{verb} at the base already: {', '.join(known[:5])}"
+        verb = format_count(len(known), "failure already exists", "failures already exist")
+        words = f"{verb} on the base: {', '.join(known[:5])}"
         params = {**now.params, KNOWN_FAILURES: list(known)}
         return replace(now, outcome=Outcome.PASSED, message=words, items=(), params=params)
-    number = format_count(len(blamed), "failure is", "failures are")
-    words = f"{number} this task's: {_describe_item(blamed[0])}"
+    number = format_count(len(blamed), "failure counts", "failures count")
+    words = f"{number} against this task: {_describe_item(blamed[0])}"
     params = {**_params_of_new(now, blamed), KNOWN_FAILURES: list(known)}
     if not known:
         return replace(now, message=words, items=blamed, params=params)

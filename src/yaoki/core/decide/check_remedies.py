@@ -12,7 +12,8 @@ from yaoki.core.model.outcome import (
 from yaoki.core.scope import paths_outside_scope
 from yaoki.errors import FatalCode
 
-# So many attempts that failed alike outside their own change cast doubt on the check.
+# After this many attempts that failed in the same way outside their own change, the check may be
+# wrong.
 SAME_OUTSIDE_MIN = 2
 _CHANGE = "change the check in the plan or yaoki.toml"
 
@@ -32,7 +33,7 @@ def _unfit_check_remedy(task: Task, failure: Failure) -> str:
     if not _is_check_at_fault(failure):
         return ""
     command = f"yaoki plan recheck {task.run_id}"
-    return f" The run keeps its checks: change it in the plan or yaoki.toml, then: {command}."
+    return f" A retry runs the same check: change it in the plan or yaoki.toml, then: {command}."
 
 
 def _is_check_at_fault(failure: Failure) -> bool:
@@ -60,8 +61,8 @@ def _missing_path_remedy(task: Task, failure: Failure, check: str, path: str) ->
     """The check may be right where no work was done that could have created the file."""
     if may_create(task, failure, check, path):
         retry = f'yaoki retry {task.id} "words for the agent"'
-        return f"The task has to create {path}: {retry}. If that name is wrong, {_CHANGE}"
-    return f"Check {check} names {path}, which is neither in the base nor in the work: {_CHANGE}"
+        return f"The task has to create {path}: {retry}. If this path is wrong, {_CHANGE}"
+    return f"Check {check} names {path}, which neither the base nor the work contains: {_CHANGE}"
 
 
 def may_create(task: Task, failure: Failure, check: str, path: str) -> bool:
@@ -78,11 +79,11 @@ def _late_check_remedy(task: Task, failure: Failure) -> str:
     if not late:
         return ""
     change = f"raise the timeout of {late[0]} in the plan or yaoki.toml"
-    return f" If it needs more time, {change}, then: yaoki plan recheck {task.run_id}."
+    return f" If the check needs more time, {change}, then: yaoki plan recheck {task.run_id}."
 
 
 def _final_check_remedy(task: Task, failure: Failure) -> str:
-    """No agent works on a final check, so only a person can mend a wrong one."""
+    """No agent works on a final check, so only a person can correct a wrong one."""
     final = task.spec.kind is TaskKind.CHECK and task.spec.name.startswith(FINAL_CHECK_NAME)
     failed = failure.check in {check.name for check in task.spec.checks}
     return _wrong_check_remedy(task, failure, failure.check) if final and failed else ""

@@ -57,7 +57,7 @@ QUESTION_MAX = 2000
 GIVEN_UP_MAX = 160
 MARKED_SHOWN = 3
 CHECKS_SHOWN = 3
-COMMENTS_REMEDY = "If comments are the task, give it a check that fails without them, such as grep."
+COMMENTS_REMEDY = "If the task is to write comments, add a check that fails without them (grep)."
 
 
 @unique
@@ -107,7 +107,7 @@ ESCALATION_TEMPLATES: Mapping[str, Mapping[EscalationType, str]] = {
 
 _ACCOUNT_REMEDIES: Mapping[AccountProblem, str] = {
     AccountProblem.KEY_REFUSED: "give the agent a valid key, or log in again",
-    AccountProblem.KEY_MISSING: "set its variable where yaoki starts",
+    AccountProblem.KEY_MISSING: "set its variable in the environment that yaoki runs in",
     AccountProblem.NO_CREDIT: "add credit to the account",
 }
 _TYPE: Mapping[Reason, EscalationType] = {
@@ -217,7 +217,7 @@ def _actions(task: Task, failure: Failure) -> tuple[str, ...]:
 
 
 def _takeover_start(task: Task, failure: Failure) -> str:
-    """Git shows a clean worktree: the person must hear what is in it and what to begin with."""
+    """Git shows a clean worktree, so the message says what it contains and how to begin."""
     marked = list_some(_marked_files(failure), MARKED_SHOWN)
     markers = f"conflict markers are in {marked}" if marked else ""
     if failure.kind is FailureKind.CONFLICT:
@@ -292,21 +292,21 @@ def _given_up_words(task: Task) -> str:
         for one in task.given_up_agents
         if one.index != task.agent_index
     ]
-    return f" Before it: {'; '.join(words)}." if words else ""
+    return f" Other agents failed before: {'; '.join(words)}." if words else ""
 
 
 def _plan_permission(failure: Failure) -> str:
     """The plan key that allows the finding: a task may be meant to change tests."""
     if failure.pattern != WEAKENED:
         return ""
-    return " A plan allows it to a task by allow_weaker_tests: true and a scope."
+    return " The plan can allow this for a task: allow_weaker_tests: true and a scope."
 
 
 def _red_first_remedy(task: Task, failure: Failure) -> str:
-    """A test of a new feature cannot run without it, so the plan asks for the impossible."""
+    """A test of a new feature cannot run without the feature, so such a task can never succeed."""
     if failure.pattern != NOT_RED_PATTERN or task.spec.kind is TaskKind.FIX:
         return ""
-    return " The key red is for a fix of existing code; a new feature needs a check of its own."
+    return " The plan key red is for fixes of existing code; check a new feature in another way."
 
 
 def _account_remedy(task: Task, failure: Failure) -> str:
@@ -345,7 +345,7 @@ def _acceptance_question(task: Task, failure: Failure) -> str:
     # If comments are the task, only a check can tell that they are there.
     remedy = f" {COMMENTS_REMEDY}" if trivial else ""
     places = str(failure.params.get(ELSEWHERE_PARAM, ""))
-    work = f" Its work is elsewhere: {places}." if places else ""
+    work = f" The agent worked in another place: {places}." if places else ""
     work += _left_out_words(failure)
     words = {Choice.WAIVE: "accept it as done (waive)", Choice.RETRY: "try again"}
     words |= {Choice.DONE: "take over"}
@@ -392,13 +392,13 @@ def _message(task: Task, type_: EscalationType, issue: str, actions: tuple[str, 
 
 
 _HINTS: Mapping[FailureKind, str] = {
-    FailureKind.INCOMPLETE: "The work is incomplete. Write every file whole and leave nothing out.",
+    FailureKind.INCOMPLETE: "The work is incomplete. Write every file in full; leave nothing out.",
     FailureKind.QUALITY_FAILURE: "The work does not pass its checks. Fix exactly what failed.",
-    FailureKind.TIMEOUT: "The last attempt ran out of time. Work in smaller steps; start no "
-    "endless process.",
-    FailureKind.CONFLICT: "The work conflicts with the run branch. Resolve the files named "
-    "below so that "
-    "both intentions hold; leave no conflict marker and no file of one side.",
+    FailureKind.TIMEOUT: "The last attempt ran out of time. Work in smaller steps; do not start a "
+    "process that never ends.",
+    FailureKind.CONFLICT: "The work conflicts with the run branch. Resolve the files named below "
+    "so that both changes keep their purpose; leave no conflict markers, and do not simply take "
+    "one side's version of a file.",
 }
 
 

@@ -43,19 +43,19 @@ _PASSING: Mapping[AgentLimit, tuple[FailureKind, str]] = {
     AgentLimit.RATE: (FailureKind.RATE_LIMIT, "the agent's service answered with a rate limit"),
     AgentLimit.OVERLOADED: (
         FailureKind.TRANSIENT_ERROR,
-        "the agent's service was overloaded or out of reach",
+        "the agent's service was overloaded or unreachable",
     ),
     AgentLimit.BUSY: (
         FailureKind.TRANSIENT_ERROR,
-        "the agent's own files were in use by another start of it",
+        "the agent's own files were in use by another process of the same agent",
     ),
     AgentLimit.SESSION: (
         FailureKind.TRANSIENT_ERROR,
         "the agent's conversation is gone; the next attempt starts a new one",
     ),
 }
-# An agent with a wrong name or a bad request fails before it changes anything, so these explain
-# only that there is no change.
+# An agent with a wrong model name or a malformed request fails before it changes anything, so these
+# limits explain only an attempt without a change.
 _REFUSED: Mapping[AgentLimit, tuple[FatalCode, str]] = {
     AgentLimit.REQUEST: (
         FatalCode.REQUEST_REFUSED,
@@ -147,10 +147,11 @@ def classify_exit(exit_: AgentExit) -> Failure | None:
         words = f"the agent wrote {format_bytes(exit_.output_bytes)}{limit}"
         return make_failure(FailureKind.RESOURCE_EXHAUSTED, words)
     if exit_.ended_by == EndCause.TASK_BUDGET:
-        words = "the agent was stopped at the budget of its task"
+        words = "the agent was stopped because the budget of its task is used up"
         return make_failure(FailureKind.RESOURCE_EXHAUSTED, words)
     if exit_.ended_by == EndCause.RUN_BUDGET:
-        return make_failure(FailureKind.LOST, "the agent was stopped at the budget of the run")
+        words = "the agent was stopped because the budget of the run is used up"
+        return make_failure(FailureKind.LOST, words)
     if exit_.limit in _PASSING:
         passing = replace(make_failure(*_PASSING[exit_.limit]), retry_after=exit_.retry_after)
         return _with_account_problem(passing, exit_)
@@ -166,7 +167,8 @@ def classify_exit(exit_: AgentExit) -> Failure | None:
         )
         return _with_account_problem(empty, exit_)
     if exit_.ended_by == EndCause.WAITING and exit_.limit not in _REFUSED:
-        return make_failure(FailureKind.TRANSIENT_ERROR, "the agent kept waiting for its service")
+        words = "the agent waited too long for its service"
+        return make_failure(FailureKind.TRANSIENT_ERROR, words)
     return None
 
 
@@ -224,26 +226,26 @@ def classify_needless_run(exit_: AgentExit, waived: Sequence[str] = ()) -> Failu
 def describe_unchanged_checks(waived: Sequence[str], count: int) -> str:
     """The checks of work without a change, `count` in all: they pass, or were waived."""
     if not waived:
-        return "its checks pass as they are"
+        return "its checks pass without a change"
     names = ", ".join(waived)
     verb = "was" if len(waived) == 1 else "were"
     if len(waived) < count:
-        return f"its checks pass as they are, except {names}, which {verb} waived"
+        return f"its checks pass without a change, except {names}, which {verb} waived"
     return f"its only check, {names}, was waived" if count == 1 else f"all its checks {verb} waived"
 
 
 def add_work_location(failure: Failure, elsewhere: tuple[str, ...]) -> Failure:
-    """Add the places where the agent did work; with only "no change" it would repeat itself."""
+    """Add the places where the agent did work; otherwise it would work there again."""
     if failure.pattern != NO_CHANGE_CHECK or not elsewhere:
         return failure
     places = "; ".join(elsewhere[:PLACES_MAX])
-    words = f"{failure.message}. The work is elsewhere: {places}; bring it to this branch"
+    words = f"{failure.message}. The work is in another place: {places}; move it to this branch"
     params = {**failure.params, ELSEWHERE_PARAM: places}
     return replace(failure, message=words, params=params)
 
 
 def add_left_out_files(failure: Failure, files: Sequence[str], scope: Sequence[str]) -> Failure:
-    """Add the new files outside the scope: the agent and the person take them for the work."""
+    """Add the new files outside the scope: the agent and the person may think that they land."""
     if failure.pattern != NO_CHANGE_CHECK or not files:
         return failure
     words = (
@@ -268,7 +270,8 @@ def classify_no_change(exit_: AgentExit) -> Failure:
         missing = replace(make_fatal(code, words), agent_problem=FailOverCause.MISSING_PROGRAM)
         return _add_last_words(missing, exit_)
     if number := _signal_number(exit_):
-        return make_failure(FailureKind.TRANSIENT_ERROR, f"the agent died by signal {number}")
+        words = f"the agent was killed by signal {number}"
+        return make_failure(FailureKind.TRANSIENT_ERROR, words)
     if exit_.limit and exit_.limit not in CUT_OFF_MESSAGES:
         return _needs_person(exit_)
     if exit_.reports_failure:
@@ -317,7 +320,7 @@ def add_crash(failure: Failure, exit_: AgentExit) -> Failure:
     number = _signal_number(exit_)
     if not number or exit_.ended_by or failure.agent_end:
         return failure
-    end = f"the agent died by signal {number}, so its work may be incomplete"
+    end = f"the agent was killed by signal {number}, so its work may be incomplete"
     return replace(failure, message=f"{failure.message}; {end}", agent_end=end)
 
 
@@ -339,7 +342,7 @@ def _describe_exit(exit_: AgentExit) -> str:
     if exit_.code == 0:
         return ""
     number = _signal_number(exit_)
-    end = f"died by signal {number}" if number else f"ended with exit code {exit_.code}"
+    end = f"was killed by signal {number}" if number else f"ended with exit code {exit_.code}"
     excerpt = _last_words(exit_)
     return f"the agent {end}: {excerpt}" if excerpt else f"the agent {end}"
 
@@ -367,7 +370,7 @@ def _add_last_words(failure: Failure, exit_: AgentExit) -> Failure:
 
 
 def _last_words(exit_: AgentExit) -> str:
-    """A program that writes no errors says what stopped it in its output."""
+    """The last lines of stderr, or of the output of a program that writes nothing to stderr."""
     text = exit_.stderr_tail.strip() or exit_.output_tail.strip()
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return " | ".join(lines[-ERROR_LINES:])[-ERROR_CHARS:]

@@ -149,8 +149,8 @@ def _with_promise(failure: Failure, decision: RetryDecision) -> Failure:
 def _failure_kinds(task: Task, failure: Failure) -> tuple[str, ...]:
     """The kinds of the failed attempts in order.
 
-    A fault of ours is not one, nor an attempt in which the model never answered, nor one that was
-    stopped because a person wanted it.
+    Not counted are faults of yaoki, attempts in which the model never answered, and attempts that
+    were stopped at a person's request.
     """
     return (
         task.failure_kinds

@@ -32,22 +32,22 @@ FATAL_CATALOGUE: Mapping[FatalCode, FatalEntry] = {
         ),
     ),
     FatalCode.PERMISSION_DENIED: FatalEntry(
-        "the permission to use a command or file is missing",
-        ("check who may execute or read it",),
+        "permission to use a command or file was denied",
+        ("check the permissions of the command or file",),
     ),
     FatalCode.RESOURCE_NOT_FOUND: FatalEntry(
-        "a command or file that is needed was not found",
+        "a required command or file was not found",
         ("check the name and the path", "install what is missing"),
     ),
     FatalCode.CHECK_UNFIT: FatalEntry(
         "a check cannot prove what the plan uses it for",
         (
-            "change the check's command: it must only look, and leave a report that can be read",
-            "the run keeps its checks until you say otherwise: yaoki plan recheck RUN",
+            "change the check's command: it must change no files and leave a readable report",
+            "then give the run the changed checks: yaoki plan recheck RUN",
         ),
     ),
     FatalCode.REQUEST_REFUSED: FatalEntry(
-        "the agent's service refused the request as malformed",
+        "the agent's service rejected the request as malformed",
         ("check the agent's model and options", "update the agent"),
     ),
 }

@@ -7,6 +7,7 @@ from math import comb
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model.flaky_test import FlakyTest
 from yaoki.core.rate_interval import wilson_interval
+from yaoki.core.text import format_count
 
 # The evidence for a proposal.
 COMMITS_MIN = 2
@@ -44,12 +45,12 @@ def missing_evidence(test: FlakyTest) -> str:
     rate, commits = rate_of(test), len({sighting.commit for sighting in test.sightings})
     low, _ = rate.interval
     if commits < COMMITS_MIN:
-        return f"seen flaky on {commits} of at least {COMMITS_MIN} commits"
+        return f"seen flaky on {format_count(commits, 'commit')}; at least {COMMITS_MIN} are needed"
     tasks = len({(sighting.run_id, sighting.task_id) for sighting in test.sightings})
     if tasks < TASKS_MIN:
-        return f"seen flaky in {tasks} of at least {TASKS_MIN} tasks"
+        return f"seen flaky in {format_count(tasks, 'task')}; at least {TASKS_MIN} are needed"
     if rate.runs < RUNS_MIN:
-        return f"{rate.runs} of at least {RUNS_MIN} runs"
+        return f"{format_count(rate.runs, 'run')}; at least {RUNS_MIN} are needed"
     if low <= RATE_LOW:
         return f"the lower bound of its rate, {low:.1%}, is not above {RATE_LOW:.0%}"
     if rate.failed > RATE_MAX * rate.runs:

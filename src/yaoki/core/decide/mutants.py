@@ -107,7 +107,7 @@ def judge_mutants(
         return _finding(Outcome.PASSED, rules, "no changed line can be mutated", seconds=0.0)
     if not counted:
         # No test can change this, so a person decides.
-        why = "every one of them breaks the load" if has_tests else "no check runs tests"
+        why = "with each of them the code cannot load" if has_tests else "no check runs tests"
         message = f"{format_count(mutants_made, 'mutant')}, but none could be judged: {why}"
         return _finding(Outcome.FAILED, rules, message, seconds=seconds, on_failure=OnFailure.ABORT)
     too_many = survivors > rules.survivors_max * counted

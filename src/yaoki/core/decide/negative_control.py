@@ -74,7 +74,8 @@ def judge_control(
         return ControlResult(check, ControlOutcome.NOT_RUN, reason="it could not run again")
     if run.params.get("loadError") or run.params.get(TIMED_OUT_PARAM):
         too_long = run.params.get(TIMED_OUT_PARAM)
-        why = "it took too long after that" if too_long else "its tests cannot be loaded after that"
+        problem = "it takes too long" if too_long else "they cannot be loaded"
+        why = f"with its tests made to fail, {problem}"
         return ControlResult(check, ControlOutcome.NOT_RUN, reason=why)
     return ControlResult(check, ControlOutcome.HELD, failing)
 
@@ -105,7 +106,7 @@ def judge_controls(
     held = by_outcome[ControlOutcome.HELD]
     if not held:
         why = left_out or "no check runs Python tests"
-        message = f"the changed code could rewrite the results of its tests, and {why}"
+        message = f"the changed code could rewrite the results of its tests, but {why}"
         return Finding(NEGATIVE_CONTROL_CHECK, Outcome.SKIPPED, message=message, seconds=seconds)
     reports = "; ".join(_describe_held(held))
     message = f"{reports}; {left_out}" if left_out else reports

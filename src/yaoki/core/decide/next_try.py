@@ -213,7 +213,7 @@ def _drawn(
         decision,
         rule=LEARNING_RULE,
         reasoning=f"{decision.reasoning}; learn: choose drew {describe_draw(draw)}",
-        otherwise=f"{decision.otherwise}; other counts, another draw",
+        otherwise=f"{decision.otherwise}; with other counts the draw may differ",
         agent_index=chosen.index if is_switch else None,
         fail_over=cause if is_switch else FailOverCause.NONE,
         conversation=chosen.conversation,

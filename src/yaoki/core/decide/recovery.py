@@ -75,12 +75,13 @@ def _recover(
     below = {task for one in failed for task in downstream(one, needs)}
     dependent_successes = [task for task in succeeded if task in below]
     if dependent_successes:
-        words = f"{', '.join(dependent_successes[:3])} succeeded on top of what failed"
-        otherwise = "no subtask that needs a failed one had succeeded"
+        names = ", ".join(dependent_successes[:3])
+        words = f"subtasks that succeeded need a failed one: {names}"
+        otherwise = "no successful subtask that needs a failed one"
         return RecoveryDecision(RecoveryStrategy.ROLLBACK_AND_RETRY, words, otherwise)
-    words = "nothing succeeded on top of what failed"
+    words = "no subtask that succeeded needs a failed one"
     return RecoveryDecision(
-        RecoveryStrategy.RETRY_FAILED_ONLY, words, "a subtask that needs a failed one succeeded"
+        RecoveryStrategy.RETRY_FAILED_ONLY, words, "a successful subtask that needs a failed one"
     )
 
 

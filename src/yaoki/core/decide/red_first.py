@@ -181,7 +181,7 @@ def judge_red_first(
         required=required,
         pattern=NOT_RED_PATTERN,
         message=f"no test shows what the change fixes: {why}",
-        items=tuple(FindingItem(path, "shows nothing of the fix", path) for path in test_files),
+        items=tuple(FindingItem(path, "does not test the fix", path) for path in test_files),
         params={
             "greenTests": [{"name": name, "message": "passes without it"} for name in green[:20]],
         },

@@ -134,7 +134,7 @@ def _fail_over(task: Task, failure: Failure, current: int) -> RetryDecision:
         f"{before} cannot do this ({failure.agent_problem.value}); "
         f"{task.spec.agents[index].title} continues",
         "18.1",
-        "no further agent would ask a person",
+        "a person would be asked if the chain had no further agent",
         strategy=RetryMethod.NEXT_AGENT,
         agent_index=index,
         fail_over=failure.agent_problem,
@@ -168,7 +168,7 @@ def _retry_after_fault(
         policy.faults_max,
         f"{task.stage} failed in yaoki's own infrastructure; repeat {used + 1}/{policy.faults_max}",
         "4.8",
-        f"more than {policy.faults_max} such faults in all would ask a person",
+        f"a person would be asked after more than {policy.faults_max} such faults in all",
         delay=wait,
         strategy=RetryMethod.SAME_STAGE,
     )
@@ -218,8 +218,8 @@ def _futile_decision(task: Task, failure: Failure, most: int) -> RetryDecision |
             failure, current, most, "6.5", reasoning, "another commit, or another check"
         )
     if needs_answer(failure.params):
-        reasoning = "the check fails since work for which a person waived it"
-        otherwise = "a test report, which tells waived failures from new ones"
+        reasoning = "the check has failed since the landing of work for which a person waived it"
+        otherwise = "a test report, which distinguishes waived failures from new ones"
         return _escalate(failure, current, most, "10.4", reasoning, otherwise)
     if failure.check and task.keeps_waived_work and failure.kind is not FailureKind.CONFLICT:
         # An agent that changes this work would end the waiver, and its question would return.
@@ -344,8 +344,8 @@ def _retry(
         most,
         f"retry {current + 1} of {most} for {failure.kind}, in {time} ({source})",
         "3.7" if failure.kind is FailureKind.LOST else _RULE.get(strategy, "4.6"),
-        f"more than {format_count(most, 'retry', 'retries')} for {failure.kind} would ask a person"
-        f"{_next_step(task, failure, same_work)}",
+        f"a person would be asked after more than {format_count(most, 'retry', 'retries')} for "
+        f"{failure.kind}{_next_step(task, failure, same_work)}",
         delay=wait,
         strategy=strategy,
     )
@@ -389,7 +389,7 @@ def _replace_agent(
         f"{format_duration(wait.total_seconds())}: the same failure "
         f"{format_count(times, 'time')} in a row, so {task.spec.agents[index].title} continues",
         "18.1",
-        "another failure, or no further agent, would keep the present one",
+        "the present agent would continue after another failure, or without a further agent",
         delay=wait,
         strategy=RetryMethod.NEXT_AGENT,
         agent_index=index,
@@ -404,10 +404,10 @@ def _next_step(task: Task, failure: Failure, same_work: int) -> str:
     following = {
         RetryMethod.FRESH: "a fresh worktree",
         RetryMethod.NEXT_AGENT: "the next agent",
-        None: "a person",
+        None: "a question to a person",
     }
     step = choose_retry_strategy(task, max(same_work, 1) + 1)
-    return f"; the same failure with the same work would bring {following[step]}"
+    return f"; the same failure with the same work would lead to {following[step]}"
 
 
 def _wait(task: Task, failure: Failure, tries: int, chance: float) -> tuple[timedelta, str]:

@@ -283,7 +283,7 @@ def _after_work(task: Task, report: WorkCommitted, moment: ClockAndChance) -> tu
 def _after_agent_end(
     task: Task, report: StageReport, failure: Failure, moment: ClockAndChance, identity: str = ""
 ) -> tuple[Event, ...]:
-    """The run is recorded, and its use is a part of the spend that decides about the next one."""
+    """Record the agent run first, since its usage counts in the decision about the next one."""
     ended = _note_agent_end(task, report)
     spend = evolve(task, ended[0]).spend if ended else task.spend
     decided = plan_retry_or_escalate(replace(task, spend=spend), failure, moment, identity)
@@ -373,7 +373,7 @@ def _may_change_nothing(task: Task) -> bool:
 def _is_waived_idle(task: Task) -> bool:
     """Did a person waive the check of a failure that said that nothing was changed?
 
-    Then this is no news: a second question about the same work would ask for the same answer.
+    Then the person is not asked again: the question would be about the same work.
     """
     last = task.feedback
     said = last is not None and last.pattern == NO_CHANGE_CHECK and last.check in task.waivers
@@ -382,7 +382,7 @@ def _is_waived_idle(task: Task) -> bool:
 
 def _culprit_found(blame: BisectResult, failure: Failure) -> CulpritFound:
     """The failure of the final check becomes that of the task whose landing caused it."""
-    words = f"{failure.check} fails since it landed"
+    words = f"{failure.check} has failed since it landed"
     if blame.partners:
         # Only here the check is known to pass on this landing alone.
         words = f"passed alone; {words} together with {', '.join(blame.partners)}"
@@ -419,8 +419,8 @@ def _with_findings(
 ) -> Failure:
     """Add the findings, which say what is missing, to the failure "nothing was changed".
 
-    The exit code stays the agent's own; that of a check would be reported as if it were.  An agent
-    that could not work is the failure itself: a check that it left red would be blamed for it.
+    The exit code stays the agent's own, not that of a check.  If the agent could not work at all,
+    that alone is the failure: the checks fail only because of it.
     """
     if nothing.kind is FailureKind.FATAL_ERROR:
         return nothing

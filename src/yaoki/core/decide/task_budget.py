@@ -1,4 +1,4 @@
-"""The budget of one task: what is used of it, and in which words people are told."""
+"""The budget of one task: how much of it is used, and the words of messages about it."""
 
 from __future__ import annotations
 

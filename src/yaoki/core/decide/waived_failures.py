@@ -51,7 +51,7 @@ def weigh_waived(
         excused = replace(weighed, outcome=Outcome.WAIVED, params=params)
         return replace(excused, message=f"{describe_waiver(excused)}: {now.message}")
     others = list_some(sorted(known), NAMES_SHOWN)
-    words = f"not counted, since waived for {', '.join(tasks)} by a person: {others}"
+    words = f"not counted, because a person waived them for {', '.join(tasks)}: {others}"
     return replace(weighed, message=f"{weighed.message}; {words}")
 
 
@@ -74,7 +74,8 @@ def _words(finding: Finding) -> str:
 
 def describe_waiver(finding: Finding) -> str:
     """The words for a finding that counts as waived because of landed work."""
-    return f"waived for {', '.join(finding.params[WAIVED_FOR])} by a person, fails on its base too"
+    tasks = ", ".join(finding.params[WAIVED_FOR])
+    return f"was waived for {tasks} by a person and also fails on the base"
 
 
 def needs_answer(params: Mapping[str, object]) -> bool:
@@ -87,7 +88,7 @@ def _fails(finding: Finding) -> bool:
 
 
 def _unexplained(now: Finding, tasks: Sequence[str]) -> Finding:
-    words = f"fails since {', '.join(tasks)}, for which a person waived it"
+    words = f"has failed since {', '.join(tasks)} landed, for which a person waived it"
     message = f"{words}, so leave that work as it is: {now.message}"
     return replace(now, message=message, params={**now.params, WAIVED_FOR: list(tasks)})
 

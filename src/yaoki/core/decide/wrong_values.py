@@ -51,7 +51,7 @@ def judge_wrong_values(
     *,
     is_decisive: bool = False,
 ) -> Finding | None:
-    """None where no check was run so; `places` are the lines that made the control necessary.
+    """None if no check was run with wrong values; `places` are the lines that made it necessary.
 
     `unread`: sentences about tests that could not be rewritten.  `is_decisive`: the places alone
     could make a value equal to a wrong one, so a control that is missing must not pass.
@@ -83,8 +83,8 @@ def judge_wrong_values(
 def _ask(missing: Sequence[str], places: Sequence[FindingItem], seconds: float) -> Finding:
     """No further attempt can tell, so a person decides."""
     message = (
-        "the changed code decides how its values compare, and whether the tests notice wrong values"
-        f" is unknown: {'; '.join(missing)}"
+        "the changed code decides how its values compare, so it is unknown whether the tests notice"
+        f" wrong values: {'; '.join(missing)}"
     )
     shown = tuple(places[:PLACES_MAX])
     return Finding(

@@ -38,8 +38,8 @@ MISSING_PATH_PARAM = "checkPathMissing"
 # In the params of a failure: how many attempts in a row met exactly it, each time in files that the
 # task did not change.  A wrong check, or its environment, may be the cause.
 OUTSIDE_CHANGE_PARAM = "sameOutsideChange"
-# In the params of a finding: on the base the check, or each test that now fails, passed; so the
-# work made it fail.
+# In the params of a finding: the check, or each test that fails now, passed on the base; so the
+# task's work caused the failure.
 PASSED_ON_BASE_PARAM = "passedOnBase"
 # The param of a finding whose check was ended at its deadline.
 TIMED_OUT_PARAM = "timedOut"
@@ -147,14 +147,14 @@ CUT_OFF_CAUSES = frozenset({EndCause.CANCEL, EndCause.LEASE, EndCause.STOP})
 
 
 # Each retry after a conflict has the run branch merged in, as a re-run would.
-NO_TRY_AFTER_CONFLICT = "a conflict gets no last try from the run branch"
+NO_TRY_AFTER_CONFLICT = "there is no last try from the run branch after a conflict"
 # Why yaoki ended an agent, in words that follow "the agent".
 END_WORDS: Mapping[str, str] = {
     EndCause.DEADLINE: "took too long and was stopped",
     EndCause.HANG: "hung and was stopped",
     EndCause.LEASE: "was interrupted with its worker",
     EndCause.CANCEL: "was cancelled",
-    EndCause.OUTPUT: "wrote far too much and was stopped",
+    EndCause.OUTPUT: "wrote too much output and was stopped",
     EndCause.STOP: "was stopped on request",
     EndCause.WAITING: "waited too long for its service and was stopped",
     EndCause.QUESTION: "asked a question and was stopped",
