@@ -318,7 +318,7 @@ def test_a_commit_that_the_run_branch_lost_is_named(prepared: Prepared) -> None:
 
     red = failed_verification_lines(project, run)["done"]
 
-    assert all("the run branch does not hold" in words for words in red)
+    assert all("the run branch does not contain" in words for words in red)
     assert len(red) == 3
 
 

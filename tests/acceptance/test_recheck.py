@@ -92,7 +92,7 @@ def test_a_question_from_before_the_recheck_says_that_done_verifies_the_work(
         assert project.yaoki("plan", "recheck").code == 0
 
         note = (
-            f"Its checks were changed since (revision {number}): yaoki answer {task} done verifies "
+            f"Its checks were changed after that (revision {number}): yaoki answer {task} done verifies "
             "the work as it is, without an agent."
         )
         assert project.task("late")["question"] == f"{note}\n{asked}"
@@ -379,7 +379,7 @@ def test_a_task_that_awaits_its_rerun_is_asked_about_when_its_checks_change(
     assert rechecked.code == 0, rechecked.out + rechecked.err
     task = project.task("late")
     assert task["state"] == "ESCALATED"
-    assert "Its checks were changed since (revision 2)" in task["question"]
+    assert "Its checks were changed after that (revision 2)" in task["question"]
     answered = project.yaoki("answer", "late", "done")
     assert answered.code == 0, answered.out + answered.err
     gate.touch()

@@ -187,7 +187,7 @@ def test_a_worktree_without_configured_ports_gets_only_a_database_name(
     [
         ('ports = "30000-20000"', "resources.ports"),
         ('ports = "a-b"', "two ports with a hyphen between"),
-        ('ports = "20000-20004"', "holds 5 ports, fewer than port_count (10)"),
+        ('ports = "20000-20004"', "has 5 ports, fewer than port_count (10)"),
         ('database_prefix = "My Db"', "resources.database_prefix"),
     ],
 )

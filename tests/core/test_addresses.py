@@ -26,8 +26,8 @@ PLAIN = "http is only for this machine; write https, or allow it: webhook_http =
     [
         ("https://hooks.example.com/T0/B1", False, ""),
         ("https://hooks.example.com:65535/x", False, ""),
-        ("https://hooks.example.com:65536/x", False, "there is no port 65536"),
-        ("https://hooks.example.com:0/x", False, "there is no port 0"),
+        ("https://hooks.example.com:65536/x", False, "65536 is not a valid port"),
+        ("https://hooks.example.com:0/x", False, "0 is not a valid port"),
         ("https://hooks.example.com:1/x", False, ""),
         ("http://hooks.example.com/x", False, PLAIN),
         ("http://hooks.example.com/x", True, ""),

@@ -21,7 +21,7 @@ BROKEN = {
 }
 
 
-GIVEN_UP = "there is no JSON object that counts: most of the text is broken JSON"
+GIVEN_UP = "most of the text is broken JSON, so the search for an answer ended"
 
 
 def parse_objects(text: str) -> list[dict[str, object]] | str:

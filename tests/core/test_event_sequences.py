@@ -116,14 +116,14 @@ def test_a_verdict_of_earlier_checks_lands_only_while_a_worker_lands_it(
             "tests",
             Choice.DONE,
             (CheckSpec("lint"),),
-            "Its checks were changed since (revision 2): yaoki answer run00001-1 done verifies "
+            "Its checks were changed after that (revision 2): yaoki answer run00001-1 done verifies "
             "the work as it is, without an agent.",
         ),
         (
             "tests",
             Choice.RETRY,
             (),
-            "Its set-up was changed since (revision 2): yaoki answer run00001-1 retry runs its "
+            "Its set-up was changed after that (revision 2): yaoki answer run00001-1 retry runs its "
             "checks again.",
         ),
         ("", Choice.DONE, (CheckSpec("lint"),), ""),

@@ -146,7 +146,7 @@ def test_a_row_that_claims_less_than_the_journal_is_accepted() -> None:
 def test_a_landed_commit_missing_on_the_branch_is_unproven() -> None:
     (found,) = find_unproven(fold_evidence(GOOD), [Row()], missing_commits=[COMMIT])
 
-    assert found.message.endswith("the run branch does not hold cccccccccccc")
+    assert found.message.endswith("the run branch does not contain cccccccccccc")
 
 
 def test_a_plan_made_by_a_person_needs_no_commit() -> None:
@@ -261,7 +261,7 @@ def test_a_commit_of_the_branch_without_a_journal_entry_is_foreign() -> None:
         (
             (SUBMITTED,),
             Row(state=State.REPLACED),
-            "the row of login says REPLACED, the store names nothing in its place",
+            "the row of login says REPLACED, the store names no replacement",
         ),
         (
             (SUBMITTED,),

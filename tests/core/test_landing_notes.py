@@ -27,7 +27,7 @@ def test_a_large_file_is_named_with_its_size() -> None:
 
     (note,) = landing_notes((), sizes, ())
 
-    assert note == "large files are in its work: film.bin (5 MiB), disk.bin (3 GiB)"
+    assert note == "its work contains large files: film.bin (5 MiB), disk.bin (3 GiB)"
 
 
 def test_a_text_shaped_like_a_key_is_named_by_its_place_only() -> None:
@@ -35,7 +35,7 @@ def test_a_text_shaped_like_a_key_is_named_by_its_place_only() -> None:
 
     (note,) = landing_notes(changes, {}, ())
 
-    assert note == "text shaped like a key is in its work: a.py:2, b.py:3"
+    assert note == "its work contains text that looks like a key: a.py:2, b.py:3"
     assert KEY not in note
 
 
@@ -43,7 +43,7 @@ def test_files_that_look_left_behind_land_and_are_named() -> None:
     (note,) = landing_notes((), {}, ("debug.log", "a.py.bak"))
 
     assert note == (
-        "new files in its work look left behind: debug.log, a.py.bak; they land all the same; "
+        "new files in its work look left behind: debug.log, a.py.bak; they land anyway; "
         ".gitignore keeps such files out"
     )
 

@@ -164,7 +164,7 @@ def test_the_finding_names_places_and_the_saved_work_and_never_the_value() -> No
     )
     assert "f4.txt:4" in finding.message
     assert "f5.txt" not in finding.message
-    assert finding.message.endswith("; the saved work still holds it: refs/yaoki/work/1")
+    assert finding.message.endswith("; the saved work still contains it: refs/yaoki/work/1")
     assert [(item.name, item.message) for item in finding.items][:2] == [
         ("f0.txt", "the value of API_KEY"),
         ("f1.txt:1", "the value of API_KEY"),

@@ -69,7 +69,8 @@ def json_objects(text: str) -> Iterator[dict[str, Any]]:
     spent, at = 0, _next_start(text, 0)
     while at >= 0:
         if at > PIECE:
-            # Errors count the lines before them, so the parsed part is dropped.
+            # A JSON error counts the lines before it, which is slow in a long text, so the part
+            # that is parsed already is dropped.
             text, at = text[at:], 0
         try:
             parsed, end = _DECODER.raw_decode(text, at)
@@ -80,7 +81,7 @@ def json_objects(text: str) -> Iterator[dict[str, Any]]:
         else:
             yield parsed
         if spent > VAIN_MAX:
-            raise ValueError("there is no JSON object that counts: most of the text is broken JSON")
+            raise ValueError("most of the text is broken JSON, so the search for an answer ended")
         at = _next_start(text, end)
 
 

@@ -36,7 +36,7 @@ class WorstCase:
 
 
 def worst_case(spec: TaskSpec) -> WorstCase:
-    """Agent runs without an answer of a person; each answer allows as many again."""
+    """The most agent runs before a person must answer; each answer allows as many again."""
     runs = replace(_runs(spec.policy), reruns=_reruns(spec))
     rounds = runs.content + runs.reruns
     if spec.race is not None:
@@ -71,7 +71,9 @@ def _reruns(spec: TaskSpec) -> int:
 
 
 def _judging(spec: TaskSpec, attempts: int) -> int:
-    """Each attempt is verified, again whenever the run branch moved, and after our faults."""
+    """Each attempt is verified once, and again after each move of the run branch and each fault of
+    yaoki.
+    """
     policy, judges = spec.policy, sum(check.agent is not None for check in spec.checks)
     interrupted = policy.faults_max + policy.deliveries_max
     return judges * JUDGE_TRIES_MAX * (attempts * (1 + policy.landing_refusals_max) + interrupted)

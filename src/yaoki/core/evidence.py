@@ -247,7 +247,7 @@ def _claims_more(
     if proof.required and not claim.required:
         return f"the row of {name} says that it is optional, {source} that it is required"
     if claim.state is State.REPLACED and not proof.is_replaced:
-        return f"the row of {name} says REPLACED, {source} names nothing in its place"
+        return f"the row of {name} says REPLACED, {source} names no replacement"
     if claim.state is not State.DONE:
         return ""
     reason = _missing(claim, proof, lacking)
@@ -272,7 +272,7 @@ def _missing(claim: RowClaim, proof: TaskEvidence, lacking: Collection[str]) -> 
     if not any(c.required and c.outcome in PROVING_OUTCOMES for c in proof.checks):
         return f"no required check passed on {landed}"
     if proof.landed_commit in lacking:
-        return f"the run branch does not hold {landed}"
+        return f"the run branch does not contain {landed}"
     return ""
 
 

@@ -20,7 +20,7 @@ def landing_notes(
         f"{path} ({format_bytes(size)})" for path, size in sizes.items() if size > LARGE_FILE_BYTES
     ]
     if large:
-        yield f"large files are in its work: {list_some(large, SHOWN)}"
+        yield f"its work contains large files: {list_some(large, SHOWN)}"
     keys = [
         f"{change.path}:{number}"
         for change in changes
@@ -28,8 +28,8 @@ def landing_notes(
         if is_shaped_like_key(line)
     ]
     if keys:
-        yield f"text shaped like a key is in its work: {list_some(keys, SHOWN)}"
+        yield f"its work contains text that looks like a key: {list_some(keys, SHOWN)}"
     if forgotten:
         names = list_some(forgotten, SHOWN)
-        remedy = "they land all the same; .gitignore keeps such files out"
+        remedy = "they land anyway; .gitignore keeps such files out"
         yield f"new files in its work look left behind: {names}; {remedy}"

@@ -102,7 +102,7 @@ def leak_finding(leaks: Collection[Leak], saved: str) -> Finding:
         SECRETS_CHECK,
         Outcome.FAILED,
         pattern=SECRET_ADDED_PATTERN,
-        message=f"{list_some(places, SHOWN)}; the saved work still holds it: {saved}",
+        message=f"{list_some(places, SHOWN)}; the saved work still contains it: {saved}",
         items=tuple(FindingItem(leak.location, f"the value of {leak.variable}") for leak in leaks),
         params={
             "secrets": [

@@ -65,10 +65,10 @@ SEVERAL_CHECKS: Mapping[str, str] = {
     "en": "{count} checks failed, and all of them must pass: {names}",
     "ja": "{count} 個のチェックが失敗しました。すべてに合格する必要があります: {names}",
 }
-# A worktree that continues has no uncommitted changes, and an agent would look for them.
+# A worktree with earlier work has no uncommitted changes, where an agent would look for that work.
 EARLIER_CHANGES: Mapping[str, str] = {
-    "en": "What earlier attempts changed is committed in this worktree. `git diff {base}` shows "
-    "it, and `git checkout {base} -- FILE` restores a file as it was before the task.",
+    "en": "The changes of earlier attempts are committed in this worktree. `git diff {base}` shows "
+    "them, and `git checkout {base} -- FILE` restores a file as it was before the task.",
     "ja": "以前の試行による変更は、この作業ツリーにコミットされています。"
     "`git diff {base}` で確認でき、`git checkout {base} -- FILE` で"
     "ファイルをタスク開始前の状態に戻せます。",
@@ -77,7 +77,7 @@ HAND_OVER: Mapping[str, Mapping[str, str]] = {
     "en": {
         "tried": "You take over from an agent that could not continue:",
         "work": "Its unverified work is in this directory; read it before you go on. It changed:",
-        "nothing": "It left no changes: this directory is as the task begins.",
+        "nothing": "It left no changes: this directory is as it was when the task began.",
     },
     "ja": {
         "tried": "続行できなくなったエージェントから、このタスクを引き継いでください:",
@@ -90,7 +90,7 @@ NEW_CONVERSATION: Mapping[str, Mapping[str, str]] = {
     "en": {
         "tried": "This task was tried before, in a conversation that you do not see:",
         "work": "The unverified work is in this directory; read it before you go on. Changed:",
-        "nothing": "Nothing of it is left: this directory is as the task begins.",
+        "nothing": "No changes are left: this directory is as it was when the task began.",
         "anew": "Do not repeat what failed: look for the cause yourself.",
     },
     "ja": {

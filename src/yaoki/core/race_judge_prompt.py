@@ -45,7 +45,7 @@ End your standard output with exactly one JSON object and nothing after it:
 
 - best: one letter, in quotes.
 - reason: why, in one sentence.
-- code: as it is here; an answer without it is not yours."""
+- code: copy it exactly; an answer without it is not accepted."""
 
 
 def answer_code(brief: JudgingBrief) -> str:

@@ -64,7 +64,7 @@ def test_the_default_settings_have_no_channel_and_select_every_event() -> None:
         ("webhook = 'ftp://example.org/k3y'", "webhook: must be http:// or https://"),
         ("webhook = 'https://u:k3y@example.org/'", "without name, password or fragment"),
         ("webhook = 'http://example.org/k3y'", "http is only for this machine"),
-        ("webhook = 'https://example.org:99999/k3y'", "webhook: there is no port 99999"),
+        ("webhook = 'https://example.org:99999/k3y'", "webhook: 99999 is not a valid port"),
         ("webhook = ['https://example.org/k3y']", "webhook: must be text"),
         ("apprise = 'slack://k3y'", "apprise: must be a list of texts"),
         ("apprise = ['slack://a', 'k3y']", "apprise: number 2 must be an address like slack://…"),

@@ -100,7 +100,7 @@ def _has_run_tests(finding: Finding) -> bool:
 
 
 def _has_no_tests(finding: Finding) -> bool:
-    """It found none, which is not the same as that they could not be loaded."""
+    """Did the check find no tests?  A suite that could not be loaded is another case."""
     known = has_test_count(finding) and "loadError" not in finding.params
     return known and count_run_tests(finding) == 0
 

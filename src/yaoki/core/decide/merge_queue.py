@@ -29,9 +29,10 @@ from yaoki.core.model.check_types import FILE_CHECKS
 
 # Verification is running, or the landing is next.
 COMPETING_STAGES = (Stage.VERIFY, Stage.LAND)
-# Before anything was observed, four of five attempts pass.
+# The prior before any proof was observed: four of five attempts pass.
 PRIOR_PASSED, PRIOR_FAILED = 4, 1
-# Work that was verified once fails on a moved branch only if it clashes with what landed.
+# The chance of work that was verified once: on a moved branch it fails only if it clashes with what
+# landed.
 VERIFIED_CHANCE = 0.98
 # An early look is followed by a second execution, which several tasks share.
 LOOK_COST = 0.3
@@ -39,7 +40,7 @@ LOOK_COST = 0.3
 TAKE_ALONG_CHANCE = 0.8
 # The most tasks that one proof lands.
 JOINT_MAX = 16
-# So many times as long as usual a task waits if a queued one may be taking it along.
+# A task waits this many times as long as usual while a queued task may be taking it along.
 LED_WAITS_MAX = 2
 
 
@@ -71,7 +72,7 @@ class PassCounts:
 def choose_queue_entry(
     attempt: int, others: Iterable[CompetingTask], counts: PassCounts
 ) -> QueueChoice:
-    """Compare the expected executions in vain: behind the queued tasks, and after an early look."""
+    """Choose the place with fewer expected wasted executions: in the queue, or an early look."""
     ahead = [one for one in others if one.is_queued and one.stage is Stage.VERIFY]
     land_chance = prod(
         VERIFIED_CHANCE if one.was_refused else counts.chance(one.attempt) for one in ahead
@@ -98,7 +99,7 @@ def queue_members(task: Task, others: Iterable[CompetingTask]) -> frozenset[Task
 
 
 def must_yield(task: Task, others: Iterable[CompetingTask]) -> bool:
-    """A task apart from the queue lets queue members land first, to keep them valid."""
+    """A task that is not in the queue lets queue members land first, to keep their proofs valid."""
     moves = task.work.verified_commit != task.work.onto
     if task.stage is not Stage.LAND or task.work.is_queued or not moves:
         return False
@@ -108,10 +109,10 @@ def must_yield(task: Task, others: Iterable[CompetingTask]) -> bool:
 def must_lead(task: Task, others: Sequence[CompetingTask], waited: float) -> bool:
     """Must this task, which waits to be taken along, enter the queue itself?
 
-    `waited` is a multiple of the time that it should wait.  Somebody with the same checks may come
-    and take it along.  If nobody does in time, the first of those that wait takes the others.  A
-    task that has just entered the queue may be joining them right now, so they wait for its end,
-    but not for ever: it may also be one that takes nobody.
+    `waited` is a multiple of the time that it should wait.  A task with the same checks may enter
+    the queue and take it along.  If none does in time, the first of the waiting tasks enters the
+    queue and takes the others along.  While a queued task is being verified, it may be joining the
+    waiting tasks, so they wait longer, up to `LED_WAITS_MAX`.
     """
     alike = [one for one in others if has_same_checks(task.spec, one.spec)]
     is_led = any(one.stage is Stage.VERIFY and one.is_queued for one in alike)

@@ -1,8 +1,8 @@
 """Thompson sampling: each arm gets a random number from what is known about it, the largest wins.
 
-An arm that cured often gets large numbers; one that was tried seldom gets any, so it is tried
-again.  Older outcomes count less, so a change of an agent is noticed.  The random numbers are made
-from a text: the same counts and the same text give the same choice.
+An arm that cured often gets large numbers.  An arm that was rarely tried gets any numbers, so it is
+tried again.  Older outcomes count less, so that a change of an agent shows.  The random numbers are
+made from a text: the same counts and the same text give the same choice.
 """
 
 from __future__ import annotations

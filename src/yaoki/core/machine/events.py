@@ -212,7 +212,7 @@ class AgentRunLost:
 class JointProofFailed:
     """A check failed on work of several tasks together, so the task is verified alone.
 
-    Nobody knows yet whose work it was: no attempt is counted, and no agent is told.
+    It is not known yet which task's work failed, so no attempt is counted and no agent is told.
     """
 
     NAME: ClassVar[str] = "JOINT_PROOF_FAILED"

@@ -24,9 +24,9 @@ from yaoki.core.model import (
 from yaoki.core.model.treatment import AttemptConversation
 from yaoki.core.text import shorten
 
-# The message of a given up agent is cut to this; the next agent and a person read it.
+# The longest message about an agent that another one replaced; the next agent and a person read it.
 GIVEN_UP_MESSAGE_MAX = 300
-# The last failures that an agent in a new conversation is told of.
+# The number of earlier failures in the prompt of a new conversation.
 SESSION_FAILURES_MAX = 5
 
 

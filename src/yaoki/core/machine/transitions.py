@@ -310,7 +310,7 @@ def _question_after_revision(task: Task, revision: CheckRevision) -> Question | 
 
 
 def note_revision(question: Question, task: Task, number: int, *, checks_changed: bool) -> Question:
-    """The question with a note that checks or set-up are others than those it tells of."""
+    """The question with a note that the checks or the set-up changed after it was asked."""
     what = "checks were" if checks_changed else "set-up was"
     can_verify = Choice.DONE in question.choices
     answer = (
@@ -318,7 +318,7 @@ def note_revision(question: Question, task: Task, number: int, *, checks_changed
         if can_verify
         else "retry runs its checks again"
     )
-    note = f"Its {what} changed since (revision {number}): yaoki answer {task.id} {answer}."
+    note = f"Its {what} changed after that (revision {number}): yaoki answer {task.id} {answer}."
     return Question(question.text, question.choices, note)
 
 

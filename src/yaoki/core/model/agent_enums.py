@@ -11,7 +11,7 @@ class AccountProblem(StrEnum):
 
     NONE = ""
     RATE_LIMIT = "rate-limit"
-    # The service is overloaded or out of reach.
+    # The service is overloaded or unreachable.
     OUTAGE = "outage"
     KEY_REFUSED = "key-refused"
     # The variable with its key is not set where yaoki runs; its service was not asked.
@@ -71,9 +71,9 @@ class AgentLimit(StrEnum):
     RATE = "rate"
     MONEY = "money"
     AUTH = "auth"
-    # Or out of reach.
+    # The service is overloaded or unreachable.
     OVERLOADED = "overloaded"
-    # The agent's own files were in use by another start of it.
+    # The agent's own files were in use by another process of the same agent.
     BUSY = "busy"
     # The conversation to continue no longer exists.
     SESSION = "session"

@@ -282,7 +282,7 @@ class ClosedAccount:
 
 @dataclass(frozen=True, slots=True)
 class FailedCheck:
-    """One of several checks that failed in the same attempt, as the next prompt describes it."""
+    """One of several checks that failed in the same attempt, as it is reported to the agent."""
 
     check: str
     message: str

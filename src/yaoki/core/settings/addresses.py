@@ -30,7 +30,7 @@ def web_defect(address: str, *, http: bool) -> str:
     if match is None or "#" in address or len(address) > ADDRESS_CHARS_MAX:
         return "must be http:// or https://, a host, and a path, without name, password or fragment"
     if int(match["port"] or 1) not in range(1, 65_536):
-        return f"there is no port {match['port']}"
+        return f"{match['port']} is not a valid port"
     if match["scheme"] == "http" and not http and not is_loopback_address(address):
         return "http is only for this machine; write https, or allow it: webhook_http = true"
     return ""

@@ -41,9 +41,9 @@ def parse_port_ranges(text: str, count: int) -> PortRanges | None:
         raise ValueError("must be two ports with a hyphen between, such as 20000-20999")
     low, high = int(match[1]), int(match[2])
     if not PORT_LOW <= low <= high <= PORT_HIGH:
-        raise ValueError(f"must go upwards, from {PORT_LOW} to {PORT_HIGH} at most")
+        raise ValueError(f"must be two ascending ports from {PORT_LOW} to {PORT_HIGH}")
     if high - low + 1 < count:
-        raise ValueError(f"holds {high - low + 1} ports, fewer than port_count ({count})")
+        raise ValueError(f"has {high - low + 1} ports, fewer than port_count ({count})")
     return PortRanges(low, high, count)
 
 

@@ -76,7 +76,7 @@ class RetrySettings:
     retryable_failures: tuple[FailureKind, ...] = RETRYABLE_KINDS
     cause_specific: Mapping[FailureKind, KindRetrySettings] = field(default_factory=dict)
     rerun_from_branch: bool = setting(
-        True, "before a person is asked, one re-run on the run branch once other tasks have landed"
+        True, "one re-run from the run branch before a person is asked, if other tasks have landed"
     )
     max_total_attempts: int = setting(
         12, "failed attempts of one task, all kinds together", low=1, high=1_000

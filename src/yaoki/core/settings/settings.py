@@ -53,11 +53,9 @@ class RecoverySettings:
     """Data that is saved so that a failure can be undone."""
 
     enable_snapshots: bool = setting(True, "keep a snapshot of the worktree before each attempt")
-    snapshot_retention_hours: float = setting(
-        24.0, "hours for which a snapshot is kept", high=87_600
-    )
+    snapshot_retention_hours: float = setting(24.0, "hours a snapshot is kept", high=87_600)
     partial_commit_enabled: bool = setting(
-        False, "land the successful part of a group if the other part failed"
+        False, "land the subtasks that succeeded of a group in which others failed"
     )
 
 
@@ -91,8 +89,8 @@ class NotificationSettings:
     apprise: tuple[str, ...] = setting(
         (), "addresses of services, for yaoki[apprise]", high=100, secret=True
     )
-    apprise_env: str = setting("", "variable with further addresses, separated by spaces")
-    timeout_s: float = setting(10.0, "timeout of one channel", low=0.001, high=300)
+    apprise_env: str = setting("", "variable with more such addresses, separated by spaces")
+    timeout_s: float = setting(10.0, "longest time one channel may take", low=0.001, high=300)
     events: tuple[NoticeKind, ...] = setting(
         tuple(NoticeKind),
         "the events for which notices are sent",
@@ -249,7 +247,7 @@ class WorkspaceSettings:
 class WorkerSettings:
     """The capabilities that the workers of this machine declare."""
 
-    tags: tuple[str, ...] = setting((), "tags of this machine that tasks may need", high=100)
+    tags: tuple[str, ...] = setting((), "capabilities of this machine that tasks may need", high=100)
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,15 +275,15 @@ class SandboxSettings:
         "and the agent is known to work there",
         words=SandboxMode,
     )
-    network: bool = setting(True, "whether they can reach the network")
+    network: bool = setting(True, "whether sandboxed commands can reach the network")
     writable: tuple[str, ...] = setting(
-        (), "folders to which they may write besides their own", high=100
+        (), "folders that sandboxed commands may write to besides their own", high=100
     )
     hidden: tuple[str, ...] = setting(
-        (), "further files and folders that are hidden from them", high=100
+        (), "further files and folders that are hidden from sandboxed commands", high=100
     )
     readable: tuple[str, ...] = setting(
-        (), "keys of the user that are not hidden from them, such as ~/.netrc", high=100
+        (), "keys of the user that sandboxed commands may read, such as ~/.netrc", high=100
     )
 
 

@@ -93,6 +93,14 @@ def spend_from_row(row: SqlRow | None) -> Spend:
     return Spend(float(row["money"]), tokens, float(row["seconds"]), attempts, unknown)
 
 
+# The measures whose names are no words for a person.
+_NOUNS = {
+    BudgetMeasure.MONEY.value: "US dollars",
+    BudgetMeasure.SECONDS.value: "seconds of agent work",
+    BudgetMeasure.WALL_S.value: "seconds since the start",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class BudgetUse:
     """A limit and how much of it is used."""
@@ -104,7 +112,9 @@ class BudgetUse:
 
     @property
     def sentence(self) -> str:
-        return f"{self.used:g} of {self.limit:g} {self.name} of the {self.scope} are used"
+        used, limit = (f"{round(amount, 2):.15g}" for amount in (self.used, self.limit))
+        noun = _NOUNS.get(self.name, self.name)
+        return f"{used} of {limit} {noun} of the {self.scope} are used"
 
     @property
     def share(self) -> float:
