@@ -204,7 +204,7 @@ def test_a_partial_merge_is_verified_with_done_when(project: Project) -> None:
         done_when=["whole"],
     )
     assert project.yaoki("run", project.plan(plan), "--quiet").code == 4
-    assert "done_when begins when every task" in project.yaoki("why", "done_when").err
+    assert "done_when starts when every task" in project.yaoki("why", "done_when").err
     assert project.yaoki("answer", "second", "abort").code == 0
     (project.repo / "README").write_text("edited\n")
     shown = " ".join(project.yaoki("status").out.split())
@@ -298,7 +298,7 @@ def test_a_cancelled_run_names_the_way_back_that_it_has(project: Project) -> Non
     merge = " ".join(project.yaoki("merge", "--partial").err.split())
     undo = " ".join(project.yaoki("undo", "second").err.split())
 
-    assert "the run was cancelled, so take the task that breaks it back by hand" in merge
+    assert "the run was cancelled, so revert the task that breaks it by hand" in merge
     assert "yaoki undo" not in merge
     assert (
         f"yaoki merge {run} --partial; then revert it there: git revert -m1 {landed[:12]}" in undo
@@ -319,7 +319,7 @@ def test_a_partial_merge_of_tasks_that_fail_together_names_what_helps(project: P
     assert refused.code == 6, refused.out
     said = " ".join(refused.err.split())
     assert "the landed tasks fail together" in said
-    assert "take back the task that breaks it: yaoki undo TASK" in said
+    assert "undo the task that breaks it: yaoki undo TASK" in said
     assert f"yaoki merge {run} --partial --unproven" in said
     assert project.status()["last_merge"] is None
     assert project.yaoki("undo", "second").code == 0

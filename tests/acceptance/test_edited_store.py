@@ -109,7 +109,7 @@ def test_a_row_edited_to_land_an_unverified_commit_lands_nothing(prepared: Prepa
 
     assert done.code == 4, done.out + done.err
     assert project.git("rev-parse", branch) == before
-    assert "which no passed verdict covers" in project.task("b")["question"]
+    assert "for which no verdict passed" in project.task("b")["question"]
 
 
 @pytest.mark.full

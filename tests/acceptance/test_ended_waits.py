@@ -98,7 +98,7 @@ def test_a_run_is_retried_as_a_whole(prepared: Prepared) -> None:
     assert project.yaoki("resume").code == 0
     refused = project.yaoki("retry", run_id)
     assert refused.code == 6
-    assert "no task of it waits for an account or a delay" in refused.err
+    assert "no task in it waits for an account or a delay" in refused.err
 
 
 def test_the_decision_is_in_the_report_once(prepared: Prepared) -> None:

@@ -43,7 +43,7 @@ def test_a_late_check_of_a_partial_merge_proves_nothing_against_the_landed_tasks
 
     both = refusal()
     assert "the landed tasks fail together: check other" in both
-    assert "take back the task that breaks it: yaoki undo TASK" in both
+    assert "undo the task that breaks it: yaoki undo TASK" in both
     recheck(other=file_contains("early.txt"))
     slow = refusal()
     assert "check whole did not finish within its timeout on the landed tasks" in slow
@@ -86,7 +86,7 @@ def test_a_check_that_cannot_run_at_a_partial_merge_proves_nothing_against_the_l
     assert refused.code == 6, refused.out
     words = " ".join(refused.err.split())
     assert "check whole could not run on the landed tasks" in words
-    assert f"mend what whole needs, then: yaoki merge {run} --partial; or change whole" in words
+    assert f"fix what whole needs, then: yaoki merge {run} --partial; or change whole" in words
     assert "fail together" not in words
     assert "undo" not in words
     (project.folder / "gone").rename(tool)

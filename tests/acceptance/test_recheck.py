@@ -92,8 +92,8 @@ def test_a_question_from_before_the_recheck_says_that_done_verifies_the_work(
         assert project.yaoki("plan", "recheck").code == 0
 
         note = (
-            f"Its checks were changed after that (revision {number}): yaoki answer {task} done verifies "
-            "the work as it is, without an agent."
+            f"Its checks were changed after that (revision {number}): yaoki answer {task} done "
+            "verifies the work as it is, without an agent."
         )
         assert project.task("late")["question"] == f"{note}\n{asked}"
         for words in (["status"], ["why", "late"], ["answer", "late"], ["resume"]):

@@ -406,9 +406,9 @@ def test_the_end_of_a_run_lists_warnings_and_tasks_without_changes(project: Proj
     assert {one["name"] for one in report["noticed"]["listed"]} == {"a"}
     told_ = [one["words"] for one in report["noticed"]["listed"]]
     assert any("changed while the agent was at work: HEAD" in one for one in told_), told_
-    assert any("it will not land: hidden.py" in one for one in told_), told_
+    assert any("they will not land: hidden.py" in one for one in told_), told_
     flat = " ".join(done.out.split())
-    for one in ("changed while the agent was at work: HEAD", "it will not land: hidden.py"):
+    for one in ("changed while the agent was at work: HEAD", "they will not land: hidden.py"):
         assert one in flat
         assert one in markdown
         assert one in page

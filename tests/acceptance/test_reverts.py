@@ -154,7 +154,7 @@ def test_a_blamed_landing_that_other_landed_work_needs_is_not_reverted(project: 
     said = " ".join(done.out.split())
     problem = "whole has failed since it landed, but it was not reverted"
     assert f"{problem}: without a the rest fails" in said
-    assert "also undo what needs it" in said
+    assert "also undo the tasks that need it" in said
     assert project.yaoki("verify").code == 0
     # What the person then does: both are done again.
     assert [project.yaoki("undo", name).code for name in ("b", "a")] == [0, 0]

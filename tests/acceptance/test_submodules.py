@@ -164,6 +164,6 @@ def test_a_submodule_that_set_up_moved_is_no_change_of_the_agent(project: Projec
     }
     assert changed == {"a": ["a.txt"], "b": ["b.txt", "libs/mod"]}
     warned = [e["data"]["message"] for e in project.events("a") if e["event"] == "WARNING"]
-    words = "set-up moved submodules, which does not land, and checks have the committed state"
-    assert f"{words}: libs/mod" in warned
+    words = "set-up checked out other commits in submodules, which do not land and which checks"
+    assert f"{words} do not see: libs/mod" in warned
     assert not any("restored" in one for one in warned)

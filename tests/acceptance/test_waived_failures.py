@@ -81,12 +81,12 @@ def test_a_failure_that_was_waived_for_landed_work_does_not_count_against_the_ne
     assert (task["state"], task["attempt"]) == ("DONE", 1)
     (tests,) = results(project, "b", "tests")
     assert tests["outcome"] == "WAIVED"
-    waived = "was waived for a by a person and also fails on the base"
+    waived = "waived for a by a person; it fails on the base as well"
     assert tests["message"].startswith(f"{waived}: ")
     assert project.show(project.status()["run_branch"], "a.txt") == LOUD.strip()
     # It is called waived wherever the result is shown, never proven.
     assert "b landed with check tests waived by a person" in " ".join(done.out.split())
-    words = f"check tests {waived}"
+    words = f"check tests was {waived}"
     assert words in " ".join(done.out.split())
     assert words in " ".join(project.yaoki("why", "b").out.split())
     shown = {line.split()[1]: line for line in project.yaoki("status").out.splitlines()[2:4]}

@@ -116,15 +116,15 @@ def test_a_verdict_of_earlier_checks_lands_only_while_a_worker_lands_it(
             "tests",
             Choice.DONE,
             (CheckSpec("lint"),),
-            "Its checks were changed after that (revision 2): yaoki answer run00001-1 done verifies "
-            "the work as it is, without an agent.",
+            "Its checks were changed after that (revision 2): yaoki answer run00001-1 done "
+            "verifies the work as it is, without an agent.",
         ),
         (
             "tests",
             Choice.RETRY,
             (),
-            "Its set-up was changed after that (revision 2): yaoki answer run00001-1 retry runs its "
-            "checks again.",
+            "Its set-up was changed after that (revision 2): yaoki answer run00001-1 retry runs "
+            "its checks again.",
         ),
         ("", Choice.DONE, (CheckSpec("lint"),), ""),
     ],

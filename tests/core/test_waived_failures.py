@@ -32,7 +32,7 @@ def test_only_waived_failures_make_a_check_waived() -> None:
     found = weigh_waived(failing("x"), failing("x", "y"), {"a": failing("x", "y")}, ())
 
     assert found.outcome is Outcome.WAIVED
-    words = "was waived for a by a person and also fails on the base: 1 tests fail"
+    words = "waived for a by a person; it fails on the base as well: 1 tests fail"
     assert found.message == words
     assert found.params[KNOWN_FAILURES] == ["x"]
 
@@ -102,7 +102,7 @@ def test_a_hidden_check_names_the_waiver_and_no_value() -> None:
     waived = conceal_details(weigh_waived(one, one, {"a": one}, ()), spec)
     unnamed = conceal_details(weigh_waived(failing(), failing(), {"a": failing()}, ()), spec)
 
-    assert waived.message == "was waived for a by a person and also fails on the base"
+    assert waived.message == "waived for a by a person; it fails on the base as well"
     assert waived.params[KNOWN_FAILURES] == ["test_add"]
     assert "has failed since a landed, for which a person waived it" in unnamed.message
 

@@ -137,7 +137,7 @@ def test_a_push_of_a_sandboxed_agent_is_refused_even_without_hooks(project: Proj
     assert "access rights" not in words, "there are none to look for"
     assert not list((bare / "refs" / "heads").iterdir())
     report = project.yaoki("report").out
-    assert f"the sandbox refused {len(lines)} acts of the agent: push to taking" in report
+    assert f"the sandbox refused {len(lines)} actions of the agent: push to taking" in report
 
 
 POISONS = {

@@ -106,5 +106,5 @@ def _refusal(
         )
     built = format_count(later, "landing is", "landings are")
     accept = f"to accept it: yaoki answer {run.id} go --accept {foreign.commit}"
-    hint = f"look: git show {foreign.commit}; {accept}; otherwise: yaoki cancel {run.id}"
+    hint = f"look at it: git show {foreign.commit}; {accept}; otherwise: yaoki cancel {run.id}"
     return BranchMovedExternally(f"{message}; {built} built on it", hint=hint)

@@ -64,7 +64,7 @@ class RowGuard:
         if not may_land(fold_evidence(lines).tasks.get(task.id), task.work.verified_commit):
             confirm()
             commit = task.work.verified_commit[:SHA_CHARS] or "nothing"
-            raise RowInvalid(task.id, f"it wants to land {commit}, which no passed verdict covers")
+            raise RowInvalid(task.id, f"it would land {commit}, for which no verdict passed")
 
     def _lines(self, task_id: TaskId) -> Iterator[JournalEntry]:
         after = 0
@@ -73,7 +73,7 @@ class RowGuard:
             after = page[-1].seq
 
     def pause_run(self, run_id: RunId, why: str) -> None:
-        self._store.pause(run_id, Pause(PauseCause.STORE, f"{why}; look: yaoki verify {run_id}"))
+        self._store.pause(run_id, Pause(PauseCause.STORE, f"{why}; see: yaoki verify {run_id}"))
 
 
 class DoneCheck:

@@ -171,8 +171,8 @@ def _settle(candidate: Task) -> CandidateSettled:
     else:
         started = bool(candidate.attempt)
         outcome = CandidateOutcome.STOPPED if started else CandidateOutcome.NOT_STARTED
-    # A proven or stopped candidate may have the failure of an earlier interruption, which is not how
-    # it ended.
+    # A proven or stopped candidate may have a failure of an earlier interruption, which did not end
+    # it.
     failure = candidate.failure if outcome is CandidateOutcome.FAILED else None
     words = ": ".join(filter(None, (failure.check, failure.message))) if failure else ""
     return CandidateSettled(

@@ -75,7 +75,7 @@ def _words(finding: Finding) -> str:
 def describe_waiver(finding: Finding) -> str:
     """The words for a finding that counts as waived because of landed work."""
     tasks = ", ".join(finding.params[WAIVED_FOR])
-    return f"was waived for {tasks} by a person and also fails on the base"
+    return f"waived for {tasks} by a person; it fails on the base as well"
 
 
 def needs_answer(params: Mapping[str, object]) -> bool:

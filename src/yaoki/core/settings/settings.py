@@ -247,7 +247,9 @@ class WorkspaceSettings:
 class WorkerSettings:
     """The capabilities that the workers of this machine declare."""
 
-    tags: tuple[str, ...] = setting((), "capabilities of this machine that tasks may need", high=100)
+    tags: tuple[str, ...] = setting(
+        (), "capabilities of this machine that tasks may need", high=100
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,7 +55,7 @@ class EndWaitCommand:
                 ended.append(self.end(row.id, words, how))
         if not ended:
             raise NotNow(
-                f"run {run.id} cannot be retried: no task of it waits for an account or a delay",
+                f"run {run.id} cannot be retried: no task in it waits for an account or a delay",
                 hint=f"yaoki status {run.id}",
             )
         return ended
@@ -76,7 +76,7 @@ class EndWaitCommand:
 
     def _refusal(self, task: Task, closed: AccountRow | None) -> NotNow:
         if closed is not None and closed.asking_task:
-            words = f"{task.id} waits for its account {closed.name}, about which a task asks you"
+            words = f"{task.id} waits for its account {closed.name}; another task asks you about it"
             return NotNow(words, hint=f"yaoki answer {closed.asking_task} retry")
         run = self._store.run(task.run_id)
         return NotNow(

@@ -50,7 +50,7 @@ class RunLookup:
         matches = matches or [run for run in runs if run.id.startswith(text)]
         if matches and len(text) < PREFIX_LENGTH_MIN:
             words = f"{text!r} is too short for the beginning of a run id"
-            hint = f"{PREFIX_LENGTH_MIN} characters are enough: yaoki status --all"
+            hint = f"give at least {PREFIX_LENGTH_MIN} characters: yaoki status --all"
             raise Unknown(words, hint=hint)
         if not matches and not archived and (elsewhere := self._find_elsewhere(text)):
             raise elsewhere
@@ -62,7 +62,7 @@ class RunLookup:
     def find_task(self, text: str, run: str = "") -> TaskId:
         """Find a task by id, or by number or name in the given run or the newest one."""
         if archived := self._archived_hint(text):
-            raise Unknown(f"{text!r} is no longer here", hint=archived)
+            raise Unknown(f"the run of {text!r} is archived", hint=archived)
         if TASK_ID.fullmatch(text):
             return self._task_with_id(text)
         found = self.find_run(run)
@@ -71,7 +71,7 @@ class RunLookup:
         if matches:
             return matches[0].id
         if text == FINAL_CHECK_NAME and found.done_when:
-            words = "done_when begins when every task of the run is done"
+            words = "the check of done_when starts when every task of the run is done"
             raise Unknown(words, hint=f"yaoki status {found.id}")
         hint = self._suggest_run(text) if not run else ""
         words = f"there is no task {text!r} in this run"

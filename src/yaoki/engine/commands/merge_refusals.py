@@ -24,7 +24,7 @@ def name_remedy(obstructed: CheckoutObstructed, again: str, *, is_proven: bool) 
 def refuse_unchecked(run: Run, merge: MergeResult) -> NotNow:
     return NotNow(
         f"{merge.branch} has moved, and no check can verify the merge: "
-        "what the run had checked is waived, undone, or cannot be repeated",
+        "every check of the run is waived, belongs to undone work, or cannot be repeated",
         hint=f"look at it: git diff {merge.onto[:12]} {merge.commit[:12]}; "
         f"then merge it as it is: yaoki merge {run.id} --partial --unproven",
     )
@@ -42,11 +42,11 @@ def proves_nothing(finding: Finding) -> bool:
 
 
 def refuse_unfinished_check(run: Run, merge: MergeResult, check: Finding, again: str) -> NotNow:
-    """Name what the check needs, and never the landed tasks: nothing speaks against them."""
+    """Name what the check needs, and not the landed tasks: nothing shows that they are wrong."""
     name, recheck = check.check, f"then: yaoki plan recheck {run.id}, and: {again}"
     what = f"check {name} could not run"
     change = f"change {name} in the plan or yaoki.toml"
-    remedy = f"mend what {name} needs, then: {again}; or {change}, {recheck}"
+    remedy = f"fix what {name} needs, then: {again}; or {change}, {recheck}"
     if check.is_late:
         what = f"check {name} did not finish within its timeout"
         remedy = f"raise the timeout of {name} in the plan or yaoki.toml, {recheck}"
@@ -79,5 +79,5 @@ def refuse_merge(
 def _name_way_back(run: Run) -> str:
     """No worker continues a cancelled run, so nothing can be undone in it."""
     if run.cancel_requested:
-        return "the run was cancelled, so take the task that breaks it back by hand after the merge"
-    return "take back the task that breaks it: yaoki undo TASK"
+        return "the run was cancelled, so revert the task that breaks it by hand after the merge"
+    return "undo the task that breaks it: yaoki undo TASK"

@@ -98,7 +98,8 @@ class RevertStep:
             ):
                 raise NotNow(
                     f"without {task.spec.name} the rest fails: {describe_first_failure(verdict)}",
-                    hint=f"also undo what needs it; what landed after it: git log {run.branch}",
+                    hint="also undo the tasks that need it; to see what landed after it: "
+                    f"git log {run.branch}",
                 )
             for words in waiver_notes(verdict, f"{run.branch} without {task.spec.name}"):
                 self._store.note(run.id, "WARNING", {"message": words})
@@ -154,7 +155,7 @@ class RevertStep:
         if now.revert_cause is None:
             question = f"{now.spec.name} was undone on {run.branch}. Try again or abort?"
             return (UndoCompleted(head, Question(question, (Choice.RETRY, Choice.ABORT))),)
-        reverted = LandingReverted(head, "a check fails since it landed")
+        reverted = LandingReverted(head, "a check has failed since it landed")
         return (
             reverted,
             *decide_after_revert(evolve(now, reverted), read_clock_and_chance(self._clock)),
@@ -163,14 +164,14 @@ class RevertStep:
 
 def _drop(task: Task, refused: NotNow) -> Sequence[Event]:
     """The landing stays.  The next final check fails like the one before and asks a person, who
-    must know why the task that is to blame was not sent back.
+    needs to know why the blamed task was not reverted.
     """
     cause = task.revert_cause
     if cause is None:
         return (UndoDropped(refused.sentence, refused.hint, task.landed_commit),)
     dropped = UndoDropped(refused.sentence, refused.hint)
     why = f"it was not reverted: {refused.sentence}; {refused.hint}"
-    words = f"{cause.check} fails since it landed, but {why}"
+    words = f"{cause.check} has failed since it landed, but {why}"
     return (dropped, JournalNote("WARNING", {"message": words}))
 
 

@@ -205,7 +205,7 @@ class Worker:
             return WorkInterrupted("cancelled by a person", saved_ref=task.work.head)
         if task.recall_requested and task.stage in {Stage.PREPARE, Stage.VERIFY}:
             self._stages.end_leftovers(task)
-            return WorkInterrupted("a task it depends on is undone", saved_ref=task.work.head)
+            return WorkInterrupted("a task that it depends on was undone", saved_ref=task.work.head)
         if task.stage is Stage.LAND and task.spec.kind is not TaskKind.PLAN:
             self._rows.refuse_unjudged(task, claim.confirm_claim)
         if task.spec.kind is TaskKind.JUDGE and task.stage is Stage.PREPARE:

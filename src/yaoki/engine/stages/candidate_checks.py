@@ -250,7 +250,7 @@ class CandidateVerifier:
             if shown.fault:
                 claim.warn(f"check {spec.name}: its output was not understood: {shown.fault}")
             if shown.outcome is Outcome.WAIVED:
-                claim.warn(f"check {spec.name} {describe_waiver(shown)}")
+                claim.warn(f"check {spec.name} was {describe_waiver(shown)}")
             findings.append(shown)
             yield shown
             if finding.check == SETUP:

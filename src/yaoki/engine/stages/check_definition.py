@@ -98,5 +98,5 @@ def _weakened_check_finding(spec: CheckSpec, paths: Sequence[str], before: Findi
         pattern=WEAKENED_PATTERN,
         on_failure=OnFailure.ABORT,
         message=f"check {spec.name} passes only with the changed {files}; with the version before "
-        f"the change it fails: {before.message}. Was it meant to change?",
+        f"the change it fails: {before.message}. Is this change of the check intended?",
     )

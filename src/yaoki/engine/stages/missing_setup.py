@@ -78,7 +78,7 @@ class MissingSetup:
         change = f"change checks.{check.spec.name}"
         if setup:
             commands = "; ".join(" ".join(argv) for argv in setup)
-            return f"set-up ({commands}) does not bring it: install {missing}, or {change}"
+            return f"set-up ({commands}) does not install it: install {missing}, or {change}"
         if _uses_package_manager(check) and (
             command := self._setup_command("node_modules", commit)
         ):

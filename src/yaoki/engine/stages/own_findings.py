@@ -142,7 +142,7 @@ def _out_of_scope(task: Task, candidate: Candidate) -> Iterator[Finding]:
     scope = task.spec.scope
     # The subtasks of a group were judged one by one.
     own = yaoki_paths(candidate.changed, scope) if task.spec.kind is not TaskKind.GROUP else ()
-    message = "changes of yaoki's own files" if own else "changes outside the declared scope"
+    message = "changes to yaoki's own files" if own else "changes outside the declared scope"
     if paths := own or paths_outside_scope(candidate.changed, scope):
         finding = _paths_finding("scope", "out-of-scope", message, paths)
         yield replace(finding, params={"outsideFiles": list(paths[:100]), "scope": list(scope)})

@@ -25,7 +25,7 @@ NAMES_SHOWN_MAX = 5
 # Protected names of the user's checkout, and those that git keeps about one worktree.
 CHECKOUT, WORKTREES = "checkout/", "worktrees/"
 MOVED_SUBMODULES = (
-    "set-up moved submodules, which does not land, and checks have the committed state"
+    "set-up checked out other commits in submodules, which do not land and which checks do not see"
 )
 
 

@@ -235,8 +235,8 @@ def _accept_waived(verdict: Verdict, name: str, claim: ClaimContext) -> Verdict:
     """The first failing finding becomes one that a person waived for the task `name`."""
     failing = verdict.first_failing
     assert failing is not None
-    words = f"was waived for {name} by a person and fails on the final head"
-    claim.warn(f"check {failing.check} {words}")
+    words = f"waived for {name} by a person; it fails on the final head"
+    claim.warn(f"check {failing.check} was {words}")
     return _waive_first(verdict, words)
 
 

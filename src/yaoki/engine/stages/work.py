@@ -116,7 +116,7 @@ class WorkStage:
         if task.work.host != self._settings.host:
             return AgentLost("the attempt was started on another machine, which is gone")
         if task.work.prompt_sent:
-            return AgentLost("the agent was started, and nothing is left of its folder")
+            return AgentLost("the agent was started, and its folder is gone")
         environment = self._task_environment(task)
         if isinstance(environment, StageDeferred):
             return environment
@@ -286,7 +286,7 @@ class WorkStage:
         names = self._workspace.uncommitted.ignored_sources(task, since, committed)
         if names:
             listed = _shorten(names)
-            yield f"git ignores what the agent wrote, so it will not land: {listed}; see .gitignore"
+            yield f"git ignores files of the agent, so they will not land: {listed}; see .gitignore"
 
     def _changed_protected(self, task: Task) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Names that changed since the attempt began: in git's configuration, in the user's
@@ -328,7 +328,7 @@ def _sandbox_warnings(refusals: Sequence[str]) -> Iterator[str]:
     if refusals:
         listed = ", ".join(dict.fromkeys(refusals[:NAMES_SHOWN_MAX]))
         more = " and others" if len(refusals) > NAMES_SHOWN_MAX else ""
-        acts = format_count(len(refusals), "act")
+        acts = format_count(len(refusals), "action")
         yield f"the sandbox refused {acts} of the agent: {listed}{more}"
 
 
