@@ -131,7 +131,7 @@ def test_a_push_of_a_sandboxed_agent_is_refused_even_without_hooks(project: Proj
     words = agent_log(project)
     assert "PUSHED" not in words
     for name in REMOTES:
-        refusal = f"yaoki: nothing is pushed from here: {name} is refused."
+        refusal = f"yaoki: pushes are not allowed here: the push to {name} is refused."
         assert words.count(refusal) == len(pushes), name
     assert "yaoki: commit on the branch that you are on" in words
     assert "access rights" not in words, "there are none to look for"

@@ -240,8 +240,8 @@ def test_a_long_wait_for_an_account_or_a_delay_names_the_command_that_ends_it(
     [
         (
             AccountProblem.KEY_MISSING,
-            "agent 'bot': its variable KEY is not set (remedy: set KEY where yaoki starts)",
-            "agent 'bot': its variable KEY is not set (remedy: set KEY where yaoki starts); "
+            "agent 'bot': its variable KEY is not set (remedy: set KEY in yaoki's environment)",
+            "agent 'bot': its variable KEY is not set (remedy: set KEY in yaoki's environment); "
             "a new run tries it again, and one task tries it in 5 min",
         ),
         (
@@ -389,7 +389,8 @@ def test_a_failure_names_its_first_item() -> None:
         (
             "CONFLICT",
             "5.1",
-            "in conflict with other work; there is no last try from the run branch after a conflict",
+            "in conflict with other work; there is no last try from the run branch after a "
+            "conflict",
         ),
     ],
 )

@@ -653,7 +653,7 @@ def test_any_other_stop_reason_is_not_success(
 def test_another_version_of_the_protocol_is_refused(attempts: AcpAttempts) -> None:
     exit_ = attempts.run({"say": "hello"}, version=2)
 
-    assert "it speaks version 2, we speak 1" in exit_.stderr_tail
+    assert "it uses version 2 of the protocol, yaoki uses 1" in exit_.stderr_tail
     assert not exit_.ended_cleanly
 
 

@@ -557,7 +557,7 @@ BAD_STATUS = """<testsuite><testcase classname="A" name="x" status="failed" resu
         (None, "it left no report"),
         ("", "it left no report"),
         (" \n", "it left no report"),
-        ("<testsuite/>", "holds no test case"),
+        ("<testsuite/>", "contains no test case"),
         (NOT_RUN, "all 2 tests were skipped"),
         (BAD_STATUS, "2 tests failed: A::x"),
         (SKIPPED, "its one test was skipped"),
@@ -621,7 +621,7 @@ def test_a_green_report_of_a_linter_proves_no_test(check_run: CheckRun, report: 
     finding = leaving(check_run, report, pattern="test-failed")
 
     assert finding.outcome is Outcome.FAILED
-    assert "holds no test case" in finding.message
+    assert "contains no test case" in finding.message
     assert leaving(check_run, report, pattern="lint-error").outcome is Outcome.PASSED
 
 

@@ -137,7 +137,7 @@ def test_foreign_commits_are_not_merged_as_verified(world: World) -> None:
         world.workspace.landings.merge(world.run, approve=approve)
 
     assert refused.value.sentence == (
-        "yaoki/ab12cd34 holds commits that yaoki did not land: 2 commits, first 'by hand: one'"
+        "yaoki/ab12cd34 contains commits that yaoki did not land: 2 commits, first 'by hand: one'"
     )
     assert f"git log {mark[:12]}..yaoki/ab12cd34" in refused.value.hint
     assert "git merge yaoki/ab12cd34" in refused.value.hint

@@ -98,12 +98,12 @@ def test_a_rehearsal_writes_a_file_continues_and_reports_its_use(tmp_path: Path)
 @pytest.mark.parametrize(
     ("about", "last", "words"),
     [
-        ({"first": ""}, "work", "it did not (exit code 0)"),
-        ({"second": ""}, "resume", "it did not (exit code 0)"),
+        ({"first": ""}, "work", "failed (exit code 0)"),
+        ({"second": ""}, "resume", "failed (exit code 0)"),
         (
             {"first": "", "end": {"is_error": True, "api_error_status": 401, "result": "no key"}},
             "work",
-            "it did not (auth): no key",
+            "failed (auth): no key",
         ),
     ],
 )
@@ -148,17 +148,17 @@ def test_a_rehearsal_names_a_missing_file() -> None:
         (
             "claude",
             "echo 'Not logged in · Please run /login' >&2; exit 1",
-            "it did not (auth): Not logged in · Please run /login",
+            "failed (auth): Not logged in · Please run /login",
         ),
         (
             "gemini",
             "echo 'Please set an Auth method in your settings' >&2; exit 41",
-            "it did not (auth): Please set an Auth method in your settings",
+            "failed (auth): Please set an Auth method in your settings",
         ),
         (
             "pi",
             "printf 'No API key found for the selected model.\\n\\n  docs.md\\n' >&2; exit 1",
-            "it did not (auth): No API key found for the selected model.",
+            "failed (auth): No API key found for the selected model.",
         ),
     ],
 )

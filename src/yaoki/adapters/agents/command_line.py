@@ -62,7 +62,7 @@ def require_variables(spec: AgentSpec, environ: Mapping[str, str]) -> None:
                 f"agent {spec.title!r}: its variable {source} is not set",
                 transient=False,
                 code=FatalCode.AUTHENTICATION_FAILED,
-                hint=f"set {source} where yaoki starts, or change env_from of {spec.name!r}",
+                hint=f"set {source} in yaoki's environment, or change env_from of {spec.name!r}",
             )
 
 

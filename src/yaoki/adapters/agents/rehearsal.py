@@ -117,7 +117,7 @@ class Rehearsal:
             line for line in exit_.stderr_tail.splitlines() if line.strip() and not CODE.match(line)
         ]
         ending = exit_.limit or exit_.ended_by or f"exit code {exit_.code}"
-        failure = f"it did not ({ending}){': ' + lines[-1].strip() if lines else ''}"
+        failure = f"failed ({ending}){': ' + lines[-1].strip() if lines else ''}"
         return RehearsalStep(name, False, failure, self._remedy(exit_))
 
     def _remedy(self, exit_: AgentExit) -> str:
@@ -171,6 +171,6 @@ def _describe_usage(exit_: AgentExit) -> str:
 
 
 _REMEDIES: Mapping[EndCause, str] = {
-    EndCause.DEADLINE: "it needs longer, or waits for something: --seconds",
+    EndCause.DEADLINE: "it needs more time (--seconds), or waits for something",
     EndCause.WAITING: "it waits for its service: try again later",
 }

@@ -190,7 +190,7 @@ def _find_report_failure(run: CommandCheckRun) -> Finding | None:
     suite = read_suite_run(spec, output, reading)
     has_no_case = suite.expects_tests if reading.tally is None else not reading.tally.total
     if has_no_case and not reading.failure_count:
-        return run.make_failed(f"the report {REPORT} holds no test case", raw, suite)
+        return run.make_failed(f"the report {REPORT} contains no test case", raw, suite)
     if _NONE_RAN.search("\n".join(run.last_lines())):
         # The report also lists a test that was only collected.
         return run.make_failed("it ran no tests", raw, suite)

@@ -148,7 +148,7 @@ def _validate_shape(answer: Mapping[str, Any]) -> None:
         if key not in shapes:
             raise ValueError(f"its answer has an unknown key {key[:40]!r}")
         if not isinstance(value, shapes[key]):
-            raise ValueError(f"{key} of its answer is no {shapes[key].__name__}")
+            raise ValueError(f"{key} of its answer is not a {shapes[key].__name__}")
     if len(json.dumps(answer.get("params", {}))) > PARAMS_BYTES_MAX:
         raise ValueError(f"params of its answer are over the limit of {PARAMS_BYTES_MAX} bytes")
 

@@ -224,7 +224,7 @@ def _make_finding(
     full_reason = reason if len(reason) > MESSAGE_CHARS_MAX else ""
     fields = {**fields, "items": items, "output": full_reason}
     if answer.next is JudgeNext.IMPOSSIBLE:
-        words = f"the judge calls it impossible: {reason}"
+        words = f"the judge says that the task is impossible: {reason}"
         return replace(_require_person(make_failed(spec, words, **fields)), replan=True)
     if answer.next is JudgeNext.REPLAN:
         words = f"the judge says that the task itself is wrong: {reason}"

@@ -48,7 +48,7 @@ def migrate(
     before = database.write(lambda tx: read_version(tx, database))
     if before > last:
         raise StoreNewer(
-            f"the store has version {before}, this yaoki knows {last}",
+            f"the store has version {before}, but this version of yaoki supports only {last}",
             hint="update yaoki: a newer version has used this repository",
         )
     if before == last:

@@ -147,7 +147,7 @@ def _report(
         "replayed": totals.lines,
         "lost": totals.missing + len(totals.unapplied),
         "skipped": (totals.unapplied + damaged)[:REPORTED_LINES_MAX],
-        "repair": "set aside and made again",
+        "repair": "quarantined and rebuilt",
     }
 
 

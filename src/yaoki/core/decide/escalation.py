@@ -107,7 +107,7 @@ ESCALATION_TEMPLATES: Mapping[str, Mapping[EscalationType, str]] = {
 
 _ACCOUNT_REMEDIES: Mapping[AccountProblem, str] = {
     AccountProblem.KEY_REFUSED: "give the agent a valid key, or log in again",
-    AccountProblem.KEY_MISSING: "set its variable in the environment that yaoki runs in",
+    AccountProblem.KEY_MISSING: "set the variable with its key in yaoki's environment",
     AccountProblem.NO_CREDIT: "add credit to the account",
 }
 _TYPE: Mapping[Reason, EscalationType] = {

@@ -211,7 +211,7 @@ class Control:
             data = {
                 "mismatch": StoreMismatch.STALE_LEASE,
                 "tasks": list(expired),
-                "repair": "claims taken back",
+                "repair": "claims of dead workers ended",
             }
             self._store.note(run.id, "RECONCILED", data)
         return expired

@@ -302,7 +302,8 @@ def _tool_server(command: tuple[str, ...]) -> dict[str, Any]:
 def _check_version(start: Mapping[str, Any]) -> int:
     version = value_at(start, "protocolVersion")
     if version != VERSION:
-        raise RpcError(INVALID_PARAMS, f"it speaks version {str(version)[:20]}, we speak {VERSION}")
+        words = f"it uses version {str(version)[:20]} of the protocol, yaoki uses {VERSION}"
+        raise RpcError(INVALID_PARAMS, words)
     return VERSION
 
 

@@ -107,7 +107,7 @@ class BaseMerge:
         folders = self._refs.checkouts_of(ref)
         if not folders:
             return None
-        elsewhere = CheckoutObstacle("so it is elsewhere", "switch one of them to another branch")
+        elsewhere = CheckoutObstacle("also elsewhere", "switch one of them to another branch")
         if self._checkouts is None:
             shared = "branches are shared through a remote"
             obstacle = CheckoutObstacle(shared, "switch it to another branch")

@@ -113,7 +113,7 @@ class DriftDetector:
             return None
         if subjects := self._subjects(recorded.sha, head.sha):
             count = _count_subjects(subjects)
-            sentence = f"{run.branch} holds commits that yaoki did not land: {count}"
+            sentence = f"{run.branch} contains commits that yaoki did not land: {count}"
             return self._describe_foreign_head(run, head, recorded, sentence)
         return self.describe_missing_commits(run, head, recorded)
 

@@ -32,14 +32,14 @@ while read -r old new ref; do
 done
 [ $refused = 0 ] && exit 0
 printf '%s\\n' "$what" >> {record}
-echo "yaoki: no tag and no other branch leaves this worktree: $what is refused." >&2
+echo "yaoki: only your own branch is kept, no tags or other branches: $what is refused." >&2
 echo "yaoki: commit on the branch that you are on, {branch}; yaoki takes it from there." >&2
 exit 1
 """
 PUSH_HOOK = """\
 #!/bin/sh
 printf 'push to %s\\n' "$1" >> {record}
-echo "yaoki: nothing is pushed from here: $1 is refused." >&2
+echo "yaoki: pushes are not allowed here: the push to $1 is refused." >&2
 echo "yaoki: commit on the branch that you are on, {branch}; yaoki takes it from there." >&2
 exit 1
 """
@@ -48,7 +48,7 @@ RESPONDER = """\
 #!/bin/sh
 LC_ALL=C; export LC_ALL
 printf 'push to %s\\n' "$1" >> {record}
-words="yaoki: nothing is pushed from here: $1 is refused.
+words="yaoki: pushes are not allowed here: the push to $1 is refused.
 yaoki: commit on the branch that you are on, {branch}; yaoki takes it from there."
 printf '%04xERR %s' $((8 + ${{#words}})) "$words"
 """
