@@ -148,8 +148,8 @@ def test_a_defective_setup_section_is_refused_with_every_problem(project: Projec
 
     assert done.code == 2
     assert "setup.commands: number 1 names no program" in done.err
-    assert "setup.commands: number 2 is no command" in done.err
-    assert "setup.commands: number 3 is no command" in done.err
+    assert "setup.commands: number 2 is not a command" in done.err
+    assert "setup.commands: number 3 is not a command" in done.err
     assert "setup.inputs: '../x' leads out of the repository" in done.err
     assert "did you mean 'commands'?" in done.err
     assert 'must be a table: [setup] with commands = [["npm", "ci"]]' in plain.err

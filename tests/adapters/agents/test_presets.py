@@ -320,7 +320,7 @@ def test_pi_gets_another_service_by_a_folder_of_its_task(tmp_path: Path) -> None
     ("name", "session", "about", "words"),
     [
         ("claude", "", {"options": {"colour": "red"}}, "'colour' is not an option of Claude Code"),
-        ("claude", "", {"options": {"program": 1}}, "options.program must be text"),
+        ("claude", "", {"options": {"program": 1}}, "options.program must be a string"),
         ("claude", "", {"options": {"arguments": "-x"}}, "arguments must be a list of words"),
         ("claude", "", {"options": {"arguments": [1]}}, "arguments must be a list of words"),
         ("claude", "", {"options": {"base_url": "file:///x"}}, "is not an address"),

@@ -377,7 +377,7 @@ def test_all_defects_of_the_settings_are_reported_at_once(tmp_path: Path) -> Non
     [
         ("limits = 3", "limits: must be a table, not 3"),
         ("agents = {mine = 'x'}", "agents.mine: must be a table, not 'x'"),
-        ("agent = []", "agent: must be a text or a list of texts, and not empty"),
+        ("agent = []", "agent: must be a string or a list of strings, and not empty"),
         ("[retry]\nretryable_failures = ['FATAL_ERROR']", "FATAL_ERROR is never retried"),
         (
             "[retry]\nretryable_failures = ['TIMEOUT']\n[retry.cause_specific.RATE_LIMIT]",

@@ -54,10 +54,10 @@ def test_the_default_settings_have_no_channel_and_select_every_event() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("command = 'tell me'", "command: must be a list of texts, not 'tell me'"),
-        ("command = ['tell', '']", "command: must be a list of texts, none of them empty"),
+        ("command = 'tell me'", "command: must be a list of strings, not 'tell me'"),
+        ("command = ['tell', '']", "command: must be a list of strings, none of them empty"),
         ('command = ["a\\u0000b"]', "command: contains a NUL character"),
-        ("events = []", "events: must have from 1 to 100 texts, not 0"),
+        ("events = []", "events: must have from 1 to 100 strings, not 0"),
         ("events = ['escalate']", "not 'escalate'; did you mean 'escalated'?"),
         ("timeout_s = 0", "timeout_s: must be from 0.001 to 300, not 0"),
         ("webhok = 'x'", "webhok: unknown key; did you mean 'webhook'?"),
@@ -65,8 +65,8 @@ def test_the_default_settings_have_no_channel_and_select_every_event() -> None:
         ("webhook = 'https://u:k3y@example.org/'", "without name, password or fragment"),
         ("webhook = 'http://example.org/k3y'", "http is only for this machine"),
         ("webhook = 'https://example.org:99999/k3y'", "webhook: 99999 is not a valid port"),
-        ("webhook = ['https://example.org/k3y']", "webhook: must be text"),
-        ("apprise = 'slack://k3y'", "apprise: must be a list of texts"),
+        ("webhook = ['https://example.org/k3y']", "webhook: must be a string"),
+        ("apprise = 'slack://k3y'", "apprise: must be a list of strings"),
         ("apprise = ['slack://a', 'k3y']", "apprise: number 2 must be an address like slack://…"),
         ("apprise_env = 'k3y://x'", "apprise_env: must be the name of a variable"),
         (

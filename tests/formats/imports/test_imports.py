@@ -200,7 +200,7 @@ def test_an_invalid_checkbox_is_reported_with_its_line() -> None:
     assert "T777, which is not in this list" in held.format_lines(held.unreadable)[-1]
     assert list(needs(held)) == ["T001", "T006"]
     assert "not in here" not in plan_text(held), "T006 is: only its need is left out"
-    assert "the need of T006 for T777" in plan_text(held)
+    assert "T006 needs T777, which is not" in plan_text(held)
 
 
 # ------------------------------------------------------------------ Task Master

@@ -361,12 +361,12 @@ PROVEN = "done_when: [tests]\n"
     [
         # shapes
         ("[a, b]", "1:1: must be a mapping of keys to values, not a list"),
-        ("goal: 3\n" + BODY + TASK, "1:7: goal: must be text, not 3; put it in quotes"),
+        ("goal: 3\n" + BODY + TASK, "1:7: goal: must be a string, not 3; put it in quotes"),
         (HEAD + "tasks: {a: b}", "5:8: tasks: must be a list, not a mapping"),
         (HEAD + TASK + "priority: high", "6:11: priority: must be a whole number, not 'high'"),
         (HEAD + TASK + "base: -f", "6:7: base: '-f' is not the name of a branch"),
         (HEAD + TASK + "language: jp", "6:11: language: must be en or ja, not 'jp'"),
-        (HEAD + TASK + "base:", "6:6: base: must be text, not empty"),
+        (HEAD + TASK + "base:", "6:6: base: must be a string, not empty"),
         (tasks("just text"), "6:5: tasks.0: must be a mapping of keys to values, not 'just text'"),
         # ids
         (tasks("{goal: x}"), "6:5: tasks.0: id is missing"),
@@ -435,7 +435,7 @@ PROVEN = "done_when: [tests]\n"
         ),
         (CHECK + "  bad: {run: [x], shell: x}\n" + ONE, "checks.bad: has run and shell"),
         (CHECK + "  bad: {run: []}\n" + ONE, "checks.bad.run: run is empty"),
-        (CHECK + "  bad: {run: [true]}\n" + ONE, "checks.bad.run.0: must be text, not true"),
+        (CHECK + "  bad: {run: [true]}\n" + ONE, "checks.bad.run.0: must be a string, not true"),
         (CHECK + "  bad: {run: [x], success: exit}\n" + ONE, "must be exitCode:N, empty, cont"),
         (CHECK + "  bad: {run: [x], success: 'exitCode:256'}\n" + ONE, "must be exitCode:N"),
         (CHECK + "  bad: {run: [x], pattern: tests-failed}\n" + ONE, "mean 'test-failed'?"),

@@ -103,7 +103,7 @@ REFUSED = {
     "{tries: 2, agents: [c]}": "unknown agent 'c'",
     "{tries: 2, agents: [b, b]}": "'b' is named twice",
     "{tries: 2, agents: [b]}": "race.agents and agent both say who works; give only one",
-    "{tries: 1, until: all}": "a race of one try is none; give it tries: 2 or more",
+    "{tries: 1, until: all}": "a race needs at least two candidates: tries: 2",
     "{tries: 2, runs: 3}": "unknown key",
     "often": "must be off, or a table with tries, agents, start, until, judge",
     "{tries: 2, until: all, judge: c}": "tasks.0.race.judge: unknown agent 'c'",
@@ -111,7 +111,7 @@ REFUSED = {
     "{tries: 2, until: all, judge: [b]}": "tasks.0.race.judge",
     "{tries: 2, judge: b}": "a judge compares all proven candidates; write until: all",
     "{tries: 2, until: all, start: after-failure, judge: b}": "a judge compares nothing",
-    "{tries: 1, judge: b}": "a race of one try is none; give it tries: 2 or more",
+    "{tries: 1, judge: b}": "a race needs at least two candidates: tries: 2",
     "{tries: 2, start: {after: 2h}}": "is not below the timeout",
 }
 

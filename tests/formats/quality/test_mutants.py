@@ -141,7 +141,7 @@ def test_code_in_an_assertion_a_message_or_a_text_is_mutated(text: str, fault: s
         ("CODE = 'def f(a): return a'\nexec(CODE)\n", (1, 2), [(2, "exec of a name")]),
         ("CODE = 'def f(a): return a'\nexec(CODE)\n", (1,), [(2, "exec of a name")]),
         ("CODE = 'def f(a): return a'\nexec(CODE)\nB = 1\n", (3,), []),
-        ("exec(read('a'))\n", (1,), [(1, "exec of a text that is made")]),
+        ("exec(read('a'))\n", (1,), [(1, "exec of a computed text")]),
         ("def f(a):\n    return eval(\n        a)\n", (3,), [(2, "eval of a name")]),
         ("run = exec\n", (1,), [(1, "exec under another name")]),
         ("import builtins\nbuiltins.exec('a = 1')\n", (2,), [(2, "builtins.exec")]),

@@ -198,7 +198,7 @@ CHANGES: list[tuple[Callable[[JsonObject], object], str]] = [
     ),
     (
         lambda r: step(r)["onFailure"].update(action="abort"),
-        f"{AT_STEP}.onFailure.maxAttempts: action abort does not try again",
+        f"{AT_STEP}.onFailure.maxAttempts: action abort does not retry",
     ),
     (
         lambda r: step(r)["onFailure"].update(action="stop"),

@@ -206,7 +206,7 @@ def _read_options(spec: AgentSpec) -> dict[str, Any]:
         many = name in LIST_OPTION_NAMES
         words = value if many and isinstance(value, list | tuple) else [value]
         if many is isinstance(value, str) or any(type(w) is not str for w in words):
-            form = "a list of words" if many else "text"
+            form = "a list of words" if many else "a string"
             raise _make_fault(spec, f"options.{name} must be {form}")
         options[name] = tuple(words) if many else value
     return options

@@ -111,11 +111,11 @@ def _nothing(value: Any) -> str:
 
 
 def _text(value: Any) -> str:
-    return "" if isinstance(value, str) else "a text"
+    return "" if isinstance(value, str) else "a string"
 
 
 def _maybe_text(value: Any) -> str:
-    return "" if value is None or isinstance(value, str) else "a text or nothing"
+    return "" if value is None or isinstance(value, str) else "a string or nothing"
 
 
 def _files(value: Any) -> str:
@@ -130,7 +130,7 @@ def _paths(value: Any) -> str:
 
 def _argv(value: Any) -> str:
     fits = isinstance(value, list) and value and _all_texts(value)
-    return "" if fits else "a command as a list of texts"
+    return "" if fits else "a command as a list of strings"
 
 
 def _replacement(value: Any) -> str:

@@ -162,4 +162,4 @@ def _parse_item(item: Any) -> FindingItem:
                 parts = (item.get(key, "") for key in ("name", "message", "where"))
                 name, message, where = (one_line(part, ITEM_CHARS_MAX) for part in parts)
                 return FindingItem(name, message, where)
-    raise ValueError("an item of its answer is neither a text nor {name, message, where}")
+    raise ValueError("an item of its answer is neither a string nor {name, message, where}")

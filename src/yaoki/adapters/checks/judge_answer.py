@@ -60,9 +60,9 @@ def _parse_fields(fields: Mapping[str, Any]) -> JudgeAnswer:
     if not isinstance(passed, bool):
         raise ValueError("pass must be true or false")
     if not isinstance(reason, str) or not reason.strip():
-        raise ValueError("reason must be a text that says why")
+        raise ValueError("reason must be a string that says why")
     if not isinstance(missing, list) or not all(isinstance(one, str) for one in missing):
-        raise ValueError("missing must be a list of texts")
+        raise ValueError("missing must be a list of strings")
     if next_ not in list(JudgeNext):
         raise ValueError(f"next must be one of {', '.join(JudgeNext)}")
     if passed and (missing or next_ != JudgeNext.CONTINUE):

@@ -18,8 +18,8 @@ _TYPES: Mapping[type, str] = {
     bool: "true or false",
     int: "a whole number",
     float: "a number",
-    str: "text",
-    tuple: "a list of texts",
+    str: "a string",
+    tuple: "a list of strings",
 }
 # The types that tomllib returns where the settings store another type.
 _READ_AS: Mapping[type, tuple[type, ...]] = {float: (int, float), tuple: (list,)}
@@ -67,12 +67,12 @@ class SettingsDefects:
         return {}
 
     def read_texts(self, raw: Any, key: str) -> tuple[str, ...]:
-        """A text or a list of texts."""
+        """A string or a list of strings."""
         listed = [raw] if isinstance(raw, str) else raw
         if isinstance(listed, list) and listed and all(isinstance(w, str) and w for w in listed):
             self.given_keys.add(key)
             return tuple(listed)
-        self.add(key, "must be a text or a list of texts, and not empty")
+        self.add(key, "must be a string or a list of strings, and not empty")
         return ()
 
     def read_section(
@@ -139,9 +139,9 @@ def _text_defect(value: str, words: tuple[str, ...]) -> str:
 
 def _list_defect(value: list[Any], bounds: Mapping[str, Any]) -> str:
     if not all(isinstance(word, str) and word for word in value):
-        return "must be a list of texts, none of them empty"
+        return "must be a list of strings, none of them empty"
     if not bounds["low"] <= len(value) <= bounds["high"]:
-        return f"must have from {bounds['low']:g} to {bounds['high']:g} texts, not {len(value)}"
+        return f"must have from {bounds['low']:g} to {bounds['high']:g} strings, not {len(value)}"
     return next(filter(None, (_text_defect(word, bounds["words"]) for word in value)), "")
 
 

@@ -70,7 +70,7 @@ def _defects(table: Mapping[str, Any]) -> Iterator[str]:
     for key in TEXT_KEYS:
         value = table.get(key, "-")
         if not isinstance(value, str) or not value.strip():
-            yield f"{key} must be a text that is not empty"
+            yield f"{key} must be a string that is not empty"
         elif len(value) > TEXT_CHARS_MAX or any(mark in value for mark in "\0\n"):
             yield f"{key} must be one line of at most {TEXT_CHARS_MAX} characters"
 

@@ -31,7 +31,7 @@ class BackoffKeys:
     initial_delay_ms: float = setting(0.0, "the first wait", high=MILLISECONDS_MAX)
     max_delay_ms: float = setting(0.0, "the longest wait", high=MILLISECONDS_MAX)
     multiplier: float = setting(2.0, "growth of an exponential wait", low=1, high=1_000)
-    jitter: float = setting(0.0, "share of the wait left to chance", high=1)
+    jitter: float = setting(0.0, "random share of the wait", high=1)
 
 
 @dataclass(frozen=True, slots=True)

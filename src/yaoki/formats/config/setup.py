@@ -40,7 +40,7 @@ def _read_command(raw: Any, number: int, notes: SettingsDefects) -> tuple[str, .
     """A list of words, or one line that is split like a shell does, without a shell."""
     words = _split(raw) if isinstance(raw, str) else raw
     if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
-        notes.add(COMMANDS, f"number {number} is no command; {FORM}")
+        notes.add(COMMANDS, f"number {number} is not a command; {FORM}")
     elif not words or not words[0] or any("\0" in word for word in words):
         notes.add(COMMANDS, f"number {number} names no program; {FORM}")
     else:

@@ -87,7 +87,7 @@ class _ChecklistReader:
                 line.number, f"[{mark}] is neither open nor done: {words[:80]}"
             )
         elif not words:
-            self._result.add_unreadable(line.number, "a box without text")
+            self._result.add_unreadable(line.number, "a checkbox without text")
         else:
             self._add(Checkbox(words, mark in "xX", line.number, line.indent, self._headings))
 
@@ -96,7 +96,7 @@ class _ChecklistReader:
             self._open.pop()
         if len(self._open) >= DEPTH_MAX:
             self._result.add_unreadable(
-                box.line, f"a box more than {DEPTH_MAX} levels deep: {box.words[:80]}"
+                box.line, f"a checkbox more than {DEPTH_MAX} levels deep: {box.words[:80]}"
             )
             return
         siblings = self._open[-1].children if self._open else self._document.boxes
@@ -105,7 +105,8 @@ class _ChecklistReader:
 
     def _other(self, line: MarkdownLine) -> None:
         if not line.fence and _ALMOST.fullmatch(line.text):
-            self._result.add_unreadable(line.number, f"almost a box: {line.text.strip()[:80]}")
+            words = f"not a valid checkbox: {line.text.strip()[:80]}"
+            self._result.add_unreadable(line.number, words)
         elif self._belongs(line):
             below = self._open[-1].lines_below
             below.append(line.text.strip() if not line.fence else line.text)

@@ -206,6 +206,6 @@ def _known(
     for name in item.needs:
         if name not in known and name not in done:
             result.add_unreadable(
-                item.line, f"the need of {item.id} for {name}, which is not in this list"
+                item.line, f"{item.id} needs {name}, which is not in this list"
             )
     return replace(item, needs=tuple(name for name in item.needs if name in known))

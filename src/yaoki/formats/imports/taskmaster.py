@@ -101,7 +101,8 @@ def _choose_tag(
     others = [tag for tag in tags if tag != name]
     if others and not options.tag:
         result.add_note(
-            tags[name].line, f"read the tag {name}; --tag names another: {', '.join(others)}"
+            tags[name].line,
+            f"the tag {name} was imported; choose another with --tag: {', '.join(others)}",
         )
     result.goal = _project(tags[name]) or ("" if name == "master" else name)
     return tags[name].get("tasks")

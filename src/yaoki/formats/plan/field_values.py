@@ -161,7 +161,7 @@ def split_command(value: Any) -> Any:
     if isinstance(value, list):
         return value
     if not isinstance(value, str):
-        raise field_error("must be a list of words, or one line")
+        raise field_error("must be a list of words, or one line that is split into words")
     import shlex
 
     try:
@@ -175,8 +175,8 @@ def split_check_command(value: Any) -> Any:
     words = split_command(value)
     if isinstance(value, str) and (sign := _find_shell_sign(value)):
         raise field_error(
-            f"no shell runs this line, so {sign!r} would be a plain word; for a shell write "
-            "shell: instead of run:, else a list of words"
+            f"no shell runs this line, so {sign!r} would be a plain word; to use a shell, write "
+            "shell: instead of run:; otherwise write a list of words"
         )
     return words
 

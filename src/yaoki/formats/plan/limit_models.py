@@ -27,7 +27,7 @@ class BackoffModel(StrictModel):
     initial_delay_ms: Delay = Field(0, description="the first wait")
     max_delay_ms: Delay = Field(0, description="the longest wait")
     multiplier: float = Field(2, ge=1, le=1_000, description="growth of an exponential wait")
-    jitter: float = Field(0, ge=0, le=1, description="share of the wait left to chance")
+    jitter: float = Field(0, ge=0, le=1, description="random share of the wait")
 
 
 class CauseModel(StrictModel):
@@ -67,9 +67,9 @@ class BudgetModel(StrictModel):
 class MutantsModel(StrictModel):
     """Faults put into the changed lines, which a test must notice."""
 
-    max: int = Field(30, ge=0, le=1_000, description="mutants of one change at most; 0: none")
-    survive: float = Field(0.3, ge=0, le=1, description="share that may survive")
-    required: bool = Field(False, description="true: more survivors fail the task")
+    max: int = Field(30, ge=0, le=1_000, description="most mutants of one change; 0: none")
+    survive: float = Field(0.3, ge=0, le=1, description="share of the mutants that may survive")
+    required: bool = Field(False, description="true: the task fails if more survive")
     timeout: Duration = Field(
         timedelta(minutes=10), description="no further mutant starts after this time"
     )
@@ -93,10 +93,10 @@ MutantsOrWord = Annotated[
 
 
 class RaceStartModel(StrictModel):
-    """When a further candidate of a race starts; at once if nothing is given."""
+    """When a further candidate of a race starts; without a value, at once."""
 
     failure: bool = Field(False, description="after the one before it failed")
-    after: Duration = Field(timedelta(0), description="after the one before it has run so long")
+    after: Duration = Field(timedelta(0), description="after the one before it has run this long")
 
 
 _RACE_START_SCHEMA = {
@@ -170,17 +170,19 @@ def all_plannable_kinds() -> list[PlannableKind]:
 class ConstraintsModel(StrictModel):
     """Bounds on the answer of a planner."""
 
-    max_tasks: int = Field(100, ge=1, le=1_000, description="tasks at most")
+    max_tasks: int = Field(100, ge=1, le=1_000, description="most tasks of the answer")
     kinds: list[PlannableKind] = Field(
         default_factory=all_plannable_kinds,
         min_length=1,
-        description="kinds of tasks it may make",
+        description="kinds of tasks that the answer may contain",
     )
 
 
 class ContinuousModel(StrictModel):
     """Continuous mode: execute, commit, evaluate, decide, repeat."""
 
-    max_iterations: int = Field(10, ge=1, le=1_000, description="iterations at most")
+    max_iterations: int = Field(10, ge=1, le=1_000, description="most iterations")
     pause_on_failure: bool = Field(True, description="ask a person after a failed iteration")
-    max_failures: int = Field(3, ge=1, le=1_000, description="failed iterations in a row")
+    max_failures: int = Field(
+        3, ge=1, le=1_000, description="failed iterations in a row that end the run"
+    )

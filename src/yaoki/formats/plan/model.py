@@ -93,8 +93,10 @@ class AgentModel(StrictModel):
     env_from: EnvSources = Field(
         {}, description="variables of the agent, each with the worker's variable it is taken from"
     )
-    model: str = Field("", description="fills {model}; known agents get it in their own way")
-    account: str = Field("", description="who is billed; agents of one account share its limits")
+    model: str = Field("", description="value of {model}; known agents get it by their own option")
+    account: str = Field(
+        "", description="account that is billed; agents of one account share its limits"
+    )
     accounts: Annotated[dict[str, AccountModel], AfterValidator(check_account_names)] = Field(
         {},
         description="several accounts of this agent, by name and in this order: the next one "
@@ -102,7 +104,7 @@ class AgentModel(StrictModel):
     )
     concurrency: int = Field(0, ge=0, le=1_000, description="runs at the same time; 0: no limit")
     options: dict[str, Any] = Field(
-        {}, description="what the preset takes besides; known agents: program, arguments, base_url"
+        {}, description="further options of the preset; known agents: program, arguments, base_url"
     )
 
     permissions: Literal["", "all", "edits"] = Field(
@@ -166,7 +168,7 @@ class CheckModel(StrictModel):
     success: SuccessForm = Field(
         "exitCode:0", description="exitCode:N, empty, contains:TEXT or matches:REGEX"
     )
-    pattern: str = Field("", description="the name of what failed")
+    pattern: str = Field("", description="the failure pattern of this check")
     required: bool = Field(True, description="false: reported, never failing a task")
     on_failure: Literal["retry", "abort", "skip"] = Field(
         "retry", validation_alias=AliasChoices("on_failure", "onFailure")
@@ -198,7 +200,7 @@ class TaskModel(StrictModel):
     id: str = Field("", description="its name in the plan")
     goal: str = Field("", description="what the agent is asked to do")
     prompt: str = Field("", description="another word for goal")
-    ticket: str = Field("", description="its issue elsewhere; the landed commit refers to it")
+    ticket: str = Field("", description="an issue in a tracker; the landed commit refers to it")
     kind: Literal["change", "fix", "report", "check", "plan", "group"] = Field(
         "change", description="what counts as success"
     )
@@ -225,14 +227,16 @@ class TaskModel(StrictModel):
         NOT_GIVEN, description="longest agent run; default: from the settings"
     )
     hang: Duration = Field(
-        NOT_GIVEN, description="silence after which it is ended; default: from the settings"
+        NOT_GIVEN,
+        description="time without activity after which the agent is ended; default: from the "
+        "settings",
     )
     budget: BudgetModel = Field(default_factory=BudgetModel)
     max_iterations: int = Field(1, ge=1, le=RETRIES_MAX, description="attempts at the work")
     setup: list[CommandWords] = Field([], description="commands after those of the plan")
     setup_inputs: list[str] = Field([], description="globs after those of the plan")
     may_change_nothing: bool = Field(
-        False, description="it is done if its checks pass, though nothing was changed"
+        False, description="the task is done if its checks pass, even if nothing was changed"
     )
     red: CriterionWord = Field(
         "off",
@@ -261,9 +265,11 @@ class TaskModel(StrictModel):
     atomic: bool = Field(False, description="of a group: all of it or nothing")
     partial: bool = Field(False, description="of a group: it may land without what failed")
     constraints: ConstraintsModel = Field(
-        default_factory=ConstraintsModel, description="of a plan task: what it may make"
+        default_factory=ConstraintsModel, description="of a plan task: which tasks it may create"
     )
-    deadline: Duration = Field(NOT_GIVEN, description="of a plan task: from when it can start")
+    deadline: Duration = Field(
+        NOT_GIVEN, description="of a plan task: time limit, counted from when it can start"
+    )
     tags: list[str] = Field([], max_length=20, description="tags that its worker must declare")
 
 
@@ -280,7 +286,7 @@ class PhaseModel(StrictModel):
         default_factory=ConstraintsModel, description="of a deferred phase: what may fill it"
     )
     deadline: Duration = Field(
-        NOT_GIVEN, description="of a deferred phase: time to fill it, from when it could begin"
+        NOT_GIVEN, description="of a deferred phase: time to fill it, from when it can begin"
     )
 
 
@@ -336,7 +342,7 @@ class PlanModel(StrictModel):
     continuous: ContinuousModel = Field(default_factory=ContinuousModel)
     done_when: list[str] = Field([], description="checks proven on the run branch at the end")
     final_tasks: list[TaskModel] = Field([], description="tasks that run after all others")
-    priority: Priority = Field(0, description="of the run among runs")
+    priority: Priority = Field(0, description="priority of the run among all runs")
     language: Literal["en", "ja"] = Field(
         "en", description="language of the words about a failure, in the prompt of a retry"
     )

@@ -80,7 +80,7 @@ def check_answer(answer: Mapping[str, Any], context: AnswerContext) -> PlannerAn
         return PlannerAnswer(defects=(*defects, "tasks must be a list"))
     done = answer.get("done") is True
     if not raw and not done:
-        defects.append("there are no tasks; say done: true if nothing is left to do")
+        defects.append("there are no tasks; set done: true if nothing is left to do")
     specs, replaces = _tasks(raw, context)
     if defects:
         return PlannerAnswer(defects=tuple(dict.fromkeys(defects))[:DEFECTS_MAX])
@@ -135,21 +135,21 @@ def _is_task(n: int, one: Any, context: AnswerContext) -> bool:
         f"{where}: unknown key {k!r}{did_you_mean(k, TASK_KEYS)}" for k in one if k not in TASK_KEYS
     ]
     wrong += [
-        f"{where}.{key}: a text is needed, not {one[key]!r:.40}"
+        f"{where}.{key}: must be a string, not {one[key]!r:.40}"
         for key in ("id", "goal", "kind", "agent", "replaces")
         if key in one and not isinstance(one[key], str)
     ]
     wrong += [f"{where}: {key} is missing" for key in ("id", "goal") if not one.get(key)]
     wrong += [
-        f"{where}.{key}: a list of texts is needed, not {one[key]!r:.40}"
+        f"{where}.{key}: must be a list of strings, not {one[key]!r:.40}"
         for key in ("needs", "checks", "scope")
         if key in one and not _texts(one[key])
     ]
     if not isinstance(one.get("required", True), bool):
-        wrong.append(f"{where}.required: true or false is needed")
+        wrong.append(f"{where}.required: must be true or false")
     priority = one.get("priority", 0)
     if isinstance(priority, bool) or not isinstance(priority, int) or abs(priority) > 1000:
-        wrong.append(f"{where}.priority: a whole number between -1000 and 1000 is needed")
+        wrong.append(f"{where}.priority: must be a whole number between -1000 and 1000")
     context.defects.extend(wrong)
     return not wrong
 
@@ -268,7 +268,8 @@ def _replacements(
         if old is None:
             context.defects.append(f"{one['id']}: replaces {word!r:.60}, which is not a task here")
         elif not old.is_replaceable:
-            context.defects.append(f"{one['id']}: {old.id} has not failed, so nothing replaces it")
+            words = f"{old.id} has not failed, so it cannot be replaced"
+            context.defects.append(f"{one['id']}: {words}")
         elif old.replans >= REPLANS_MAX:
             context.defects.append(
                 f"{one['id']}: {old.id} was already replaced {old.replans} times"

@@ -276,7 +276,7 @@ def _race(draft: Draft, placed: PlacedTask) -> None:
         kinds = " or ".join(RACING_KINDS)
         defects.add(placed.path_of("race"), f"race is for a task of kind {kinds}")
     elif task.race.tries == 1 and len(task.race.model_fields_set) > 1:
-        defects.add(placed.path_of("race"), "a race of one try is none; give it tries: 2 or more")
+        defects.add(placed.path_of("race"), "a race needs at least two candidates: tries: 2")
     elif agents and task.is_given("agent"):
         reason = "race.agents and agent both say who works; give only one"
         defects.add(placed.path_of("race", "agents"), reason)

@@ -21,7 +21,7 @@ ModelType = TypeVar("ModelType", bound=BaseModel)
 ROUNDS_MAX = 20
 
 _REASONS = {
-    "string_type": "must be text",
+    "string_type": "must be a string",
     "int_type": "must be a whole number",
     "float_type": "must be a number",
     "bool_type": "must be true or false",

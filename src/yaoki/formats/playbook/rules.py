@@ -48,9 +48,10 @@ def _goal(playbook: PlaybookModel, defects: Defects) -> None:
         defects.add_missing((), "there is no ## goal with summary and done_when", "goal")
         return
     if not goal.summary.strip():
-        defects.add_missing(("goal",), "summary is missing: say what the whole is for", "summary")
+        reason = "summary is missing: say what the playbook is for"
+        defects.add_missing(("goal",), reason, "summary")
     if not goal.done_when:
-        reason = "done_when is missing: it says when the whole is done"
+        reason = "done_when is missing: say when the goal is reached"
         defects.add_missing(("goal",), reason, "done_when")
     if len(goal.done_when) > DONE_WHEN_MAX:
         reason = f"{len(goal.done_when)} sentences are over the limit of {DONE_WHEN_MAX}"

@@ -200,7 +200,7 @@ def _refusal(tokens: list[str]) -> str:
     return ""
 
 
-_NO_CALLS = "calls are not allowed in a template; a filter takes plain numbers and texts"
+_NO_CALLS = "calls are not allowed in a template; a filter takes plain numbers and strings"
 
 
 def _escape_fence(tag: str) -> str:

@@ -112,8 +112,8 @@ def _missing(paths: list[str]) -> Finding | None:
     if not paths:
         return None
     shown = [_clip(path) for path in paths[:VIOLATIONS_MAX]]
-    items = tuple(FindingItem(path, "is not there", path) for path in shown)
-    message = f"expected or said to be made, but not there: {', '.join(shown)}"
+    items = tuple(FindingItem(path, "does not exist", path) for path in shown)
+    message = f"files that were expected or claimed do not exist: {', '.join(shown)}"
     return _finding("Q1", "file-not-exists", message, items, {"missingFiles": shown})
 
 
@@ -127,7 +127,7 @@ def _claim_finding(claims: ChangeContext) -> Finding | None:
     if not words:
         return None
     quote = _clip(words)
-    message = f"said to be complete without evidence: {quote}"
+    message = f"claimed to be complete without evidence: {quote}"
     return _finding("Q6", "no-change", message, (), {"claim": quote})
 
 

@@ -14,7 +14,7 @@ from yaoki.formats.quality.lexer import scan_source, strip_comments
 from yaoki.formats.quality.model import Change
 from yaoki.formats.quality.strictness import FEWER, find_narrowing, flatten_section, is_weaker
 
-LOOSENED_MESSAGE = "how the checks are made was changed"
+LOOSENED_MESSAGE = "it changes how the checks are run"
 
 # Files with no other purpose; any change to an existing one counts.
 _CONFIG = lazy_compile(

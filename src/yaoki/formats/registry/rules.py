@@ -93,7 +93,7 @@ class RegistryRules:
 
     def _on_failure(self, path: KeyPath, failure: FailureModel) -> None:
         if failure.action != "retry" and failure.is_given("maxAttempts"):
-            reason = f"action {failure.action} does not try again; nothing would use maxAttempts"
+            reason = f"action {failure.action} does not retry, so maxAttempts has no effect"
             self.defects.add((*path, "maxAttempts"), reason)
 
     def _condition(self, path: KeyPath, condition: ConditionModel) -> None:

@@ -257,7 +257,7 @@ class AcpClient:
     def _write_file(self, params: Mapping[str, Any]) -> None:
         path, content = value_at(params, "path"), value_at(params, "content")
         if not isinstance(path, str) or not isinstance(content, str):
-            raise RpcError(INVALID_PARAMS, "path and content must be texts")
+            raise RpcError(INVALID_PARAMS, "path and content must be strings")
         denial = self._policy.write_denial_reason(path)
         if not denial:
             denial = write_text(self._policy.worktree / path, content)

@@ -31,7 +31,8 @@ from yaoki.formats.quality.definition.tools import CONFIGURED, PYTEST_SETTINGS
 from yaoki.formats.quality.suites import is_test_path, read_file_tests
 
 EXPECTED_CHANGED = (
-    "what the tests compare with was changed, and the goal does not ask for it; change the program"
+    "expected results of the tests were changed, and the goal does not ask for it; change the"
+    " program instead"
 )
 EXAMPLE_LOST = "an example of its documentation was removed or changed"
 DOCTEST_MODULES = "--doctest-modules"

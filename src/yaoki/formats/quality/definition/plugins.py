@@ -165,7 +165,7 @@ def _assigned(path: str, old: PythonSource, new: PythonSource, judgement: Judgem
             judgement.items.append(FindingItem(name, "it changes which tests count", path))
         elif text.startswith("pytest_plugins"):
             judgement.items.append(
-                FindingItem("pytest_plugins", "it loads a plugin into the runner", path)
+                FindingItem("pytest_plugins", "it loads a plugin into the test runner", path)
             )
         elif path.endswith("conftest.py") and _ACT.match(text):
             judgement.is_unsure = True
@@ -215,7 +215,7 @@ def find_shadowing_files(
             continue
         name, folder = _module_name(path, folders)
         if name in _CUSTOM:
-            yield path, "the start of Python"
+            yield path, "what Python loads at its start"
         elif name in _RUNNERS and folder is not None:
             yield path, name
         elif folder is not None and (

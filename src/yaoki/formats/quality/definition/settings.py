@@ -13,9 +13,9 @@ from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.formats.quality.definition.file_index import FileIndex
 from yaoki.formats.quality.suites import is_collected_path
 
-PLACE = "it takes the place of {}"
-FEWER = "it leaves tests out"
-PLUGIN = "it brings a plugin into the runner"
+PLACE = "it replaces {}"
+FEWER = "it excludes tests"
+PLUGIN = "it loads a plugin into the test runner"
 # Only the first existing file of a family is read.  After a `|`: the marker by which a file
 # that serves many tools belongs to the family.
 _FAMILIES = (

@@ -16,7 +16,7 @@ from yaoki.formats.quality.gaming.scopes import dotted
 from yaoki.formats.quality.python_suites import last_name, surely_holds
 
 ALWAYS_EQUAL = "an equality that holds for everything; compare the values"
-EVERY_ERROR = "an error that every exception is; define a class of its own"
+EVERY_ERROR = "an exception class that every exception matches; define a class of its own"
 COMPARES_PART = "an equality that ignores most of its own value; compare the whole values"
 REPLACES_LIBRARY = (
     "replaces a function of the standard library for everyone; call your own function"

@@ -27,7 +27,7 @@ from yaoki.formats.quality.gaming.literals import (
 from yaoki.formats.quality.python import parse_python
 
 ENCODED = "contains results of the tests in another encoding; compute them"
-COPIED = "a data file with inputs of the tests and what they expect; compute the results"
+COPIED = "a data file with inputs of the tests and their expected results; compute the results"
 DATA_ENDS = (".json", ".csv", ".tsv", ".txt", ".dat", ".ini", ".cfg", ".properties")
 LITERALS_MAX, ENTRIES_MAX, DATA_CHARS_MAX, RESULTS_MAX = 2_000, 5_000, 200_000, 3_000
 CODES_MIN = 4

@@ -10,7 +10,7 @@ from yaoki.formats.quality.gaming.scopes import dotted, is_reference
 
 AT_IMPORT = "exits while it is imported; exit only from the program's entry point"
 AT_END = "decides the exit code after everything else; let the runner decide it"
-SKIPS = "skips the test that calls it; a program does not know its tests"
+SKIPS = "skips the test that calls it; a program must not know its tests"
 IN_CODE = "ends the process with success in the middle of the work; return to the caller"
 # These end or replace whatever imports them.
 _REPLACING = ("l", "le", "lp", "lpe", "v", "ve", "vp", "vpe")

@@ -83,7 +83,7 @@ def find_process_access(changes: Sequence[Change], paths: Sequence[str]) -> tupl
 def _loaded_files(paths: Sequence[str]) -> Iterator[FindingItem]:
     for path in paths:
         if path.rpartition("/")[2] in _LOADED_NAMES or path.endswith(_LOADED_ENDS):
-            yield _item(path, 1, "is loaded by itself, or cannot be read")
+            yield _item(path, 1, "is loaded automatically, or cannot be read")
 
 
 def _item(path: str, line: int, words: str) -> FindingItem:

@@ -136,7 +136,7 @@ def _hidden_words(node: ast.AST, name: str, call: ast.Call | None, code: ast.exp
         return f"{name} under another name"
     if code is not None and fold_text(code) is not None:
         return ""
-    return f"{name} of a name" if isinstance(code, ast.Name) else f"{name} of a text that is made"
+    return f"{name} of a name" if isinstance(code, ast.Name) else f"{name} of a computed text"
 
 
 def _lines_of(node: ast.AST) -> frozenset[int]:
