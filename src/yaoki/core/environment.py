@@ -25,7 +25,7 @@ CHECK_VARIABLES: Mapping[str, str] = {
     "NO_COLOR": "1",
     "PY_COLORS": "0",
 }
-# Those that programs read by a common convention, whoever starts them.
+# Variables that programs read by a common convention, whichever program starts them.
 STANDARD_VARIABLES = frozenset({"NO_COLOR"})
 # Variables that hold lists of folders to search.
 FOLDERS = ("PATH", "LD_LIBRARY_PATH")

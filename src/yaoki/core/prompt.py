@@ -36,7 +36,7 @@ BUDGETS: Mapping[str, int] = {
 ITEMS_SHOWN = 20
 COMMIT_CHARS = 12
 PLAIN_COMMAND = lazy_compile(r"[\w@%+=:./-]+(?: [\w@%+=:./-]+)*")
-# Instead of the sentence that nobody answers, for agents that have yaoki's MCP server.
+# For agents with yaoki's MCP server: replaces the sentence that no one answers questions.
 ASK_RULES: Mapping[str, str] = {
     "en": "You work alone in your own git worktree. If only a person can decide something, do not "
     "guess: call the tool `ask` of the MCP server `yaoki`; your attempt ends, and the next one "

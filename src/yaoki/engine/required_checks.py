@@ -117,9 +117,9 @@ class RequiredChecks:
         return passed and check.baseline is not BaselineMode.KNOWN
 
     def final_waivers(self, run: Run) -> FinalWaivers:
-        """Those of the final check that passed last; none once its commit was reverted.
+        """The waivers of the last passed final check; none once its commit was reverted.
 
-        A check that was revised since is another one: nobody has waived that.
+        A check that was revised since then is a new check, which no person has waived.
         """
         last = self._last_final_check(run)
         if last is None:

@@ -26,7 +26,7 @@ from yaoki.errors import Fault
 ReplyValue = TypeVar("ReplyValue")
 CHUNK = 1 << 16
 END_S = 1.0
-# After so long without an answer we look whether the program is stopped.
+# After this long without an answer we check whether the program is stopped.
 LOOK_AFTER_S = 2.0
 STOPPED = "T"
 

@@ -278,7 +278,7 @@ class SimulatedRun:
     def _choose_agent(self, index: int, due: float) -> None:
         """Draw the agent of a retry as `learn: choose` does: by what its retries led to so far.
 
-        The failures are not told apart by their patterns.
+        Failures of all patterns count alike.
         """
         agents, present = self._tasks[index].agents, self._agent[index]
         order = (present, *(n for n in range(len(agents)) if n != present))
@@ -414,7 +414,7 @@ class SimulatedRun:
     def _second_proof_s(self, index: int) -> float:
         """The winner is verified again if the branch has moved; otherwise its verdicts are reused.
 
-        Of a race that was decided before the forecast, nobody knows.
+        For a race that was decided before the forecast this is unknown.
         """
         race = self._races.get(index)
         is_current = race is not None and (race.proof_began_s or 0.0) >= self._landed_s

@@ -167,9 +167,10 @@ class Work:
 
     @property
     def queue_entry(self) -> QueueEntry:
-        """A task whose landing was refused has passed once, so it is most likely to pass again.
+        """A task whose landing was refused has passed once, so it will probably pass again.
 
-        One whose proof was discarded may be as wrong as its predecessor: an early look tells.
+        A task whose proof was discarded may be as wrong as its predecessor, so it takes an early
+        look first.
         """
         if self.avoids_queue:
             return QueueEntry.EARLY_LOOK

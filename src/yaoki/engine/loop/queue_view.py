@@ -26,7 +26,7 @@ from yaoki.core.model import CompetingTask, QueueChoice, RunId, Stage, Task, Tas
 from yaoki.core.model.stage_report import CandidateVerified, MergeConflicted, StageReport
 from yaoki.ports import WorkerStore
 
-# A task waits to be taken along for at most so many times the duration of its own proof,
+# A task waits to be taken along for at most this many times the duration of its own proof,
 PROOFS_WAITED = 16
 # and never longer than this.
 COMPANY_WAIT_MAX = timedelta(minutes=10)

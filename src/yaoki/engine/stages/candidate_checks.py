@@ -120,7 +120,7 @@ class CandidateVerifier:
     ) -> tuple[Finding, ...]:
         """All findings; after a finding about the change itself no check runs.
 
-        All of those are told at once, so that one attempt, or one answer, can regard all of them.
+        Such findings are reported together, so that one attempt or answer can address all of them.
         """
         reviewed = ReviewedChange()
         findings = tuple(built_in_findings(task, candidate))

@@ -19,7 +19,7 @@ class CompanyWait:
     def wait(self, run: Run, task: Task, claim: ClaimContext) -> StopReason | None:
         """Return when the task has landed, can land, or must enter the queue; else why to stop.
 
-        A task that is taken along is not cancelled any more: its landing may be under way.
+        A task that is taken along cannot be cancelled any more: it may be landing right now.
         """
         started = self._clock.now()
         with claim.release_slot():
@@ -45,7 +45,7 @@ class CompanyWait:
         )
 
     def _can_land(self, run: Run, task: Task, claim: ClaimContext) -> bool:
-        """Have all that were ahead of it left the queue, and is the branch as it was verified?"""
+        """Have all tasks ahead of it left the queue, and is the branch as it was verified?"""
         at_head = self._workspace.branches.head(run) == task.work.onto
         return at_head and not claim.queue.must_yield()
 
@@ -53,9 +53,9 @@ class CompanyWait:
         return self._workspace.branches.branch_contains(run, task.work.verified_commit)
 
     def _wait_for_change(self, claim: ClaimContext, started: datetime) -> None:
-        """Wait until a task enters or leaves the queue, or the last one that could come is gone.
+        """Wait until a task enters or leaves the queue, or no task is left that takes others along.
 
-        Poll the store: git may be far away.
+        This polls the store and not git, which may be on a remote machine.
         """
         members = claim.queue.members()
         for _ in range(POLLS_MAX):

@@ -85,8 +85,8 @@ class LandStage:
     def _wait_for_company(self, run: Run, task: Task, claim: ClaimContext) -> StageReport:
         """Verified, but the branch has moved: wait until a queued task takes the work along.
 
-        If nobody does, the task enters the queue itself.  Where those ahead of it have left the
-        queue without landing, it lands at once: its proof is of the branch as it still is.
+        If none does, the task enters the queue itself.  If the tasks ahead of it have left the
+        queue without landing, it lands at once, since the branch is as it was verified.
         """
         commit = task.work.verified_commit
         stopped = self._company.wait(run, task, claim)

@@ -90,14 +90,15 @@ class PrepareStage:
         before = self.unaccepted_hashes(task) or self._hashes_of_race(task)
         if not before:
             return now
-        # A fresh worktree is nobody's change, and a person works in the checkout meanwhile.
+        # Recorded anew: the names of a fresh worktree, which no agent has changed, and those of the
+        # checkout, where a person may work meanwhile.
         anew = (CHECKOUT, WORKTREES) if fresh or task.race_task else (CHECKOUT,)
         kept = {name: value for name, value in before.items() if not name.startswith(anew)}
         return {**kept, **{name: value for name, value in now.items() if name.startswith(anew)}}
 
     def unaccepted_hashes(self, task: Task) -> Mapping[str, str]:
         """The hashes from before the last attempt if it changed them, or if its agent was lost
-        before anybody could compare them; empty if they may be recorded anew.
+        before they were compared; empty if they may be recorded anew.
         """
         if GIT_CONFIG_CHECK in task.waivers:
             return {}

@@ -342,7 +342,7 @@ def _with_remedy(name: str, before: str) -> str:
 
 
 def _with_usage_so_far(exit_: AgentExit, usage: Usage) -> AgentExit:
-    """Most agents report their usage at their end, which this one was not allowed to reach."""
+    """Most agents report their usage only when they end; this one was stopped before that."""
     return replace(
         exit_,
         cost=usage.cost if exit_.cost is None else exit_.cost,

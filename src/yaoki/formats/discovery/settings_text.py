@@ -82,9 +82,9 @@ class TrialState(StrEnum):
     def is_usable(self) -> bool:
         """Can the check be used here?
 
-        A check that cannot run would fail every task.  So would one with too many failures at the
-        base, because new failures cannot be told from old ones.  A check without a test proves
-        nothing.
+        A check that cannot run would fail every task.  So would one with too many failures on the
+        base, because new failures could not be distinguished from old ones.  A check without a test
+        proves nothing.
         """
         return self not in {
             TrialState.TOO_RED,

@@ -13,8 +13,8 @@ AROUND = 16
 def wrong_steps(keeps_length, is_far=True):
     """A step says what is added to a number, and whether a text keeps its length.
 
-    A value that is equal to one far value may be clipped; to both, the rest of a division; to
-    near values, rounded.  `AROUND` is a distance that no honest tolerance has.
+    A clipped value equals one far value, a remainder equals both far values, and a rounded value
+    equals near ones; so all of these are tried.  `AROUND` is more than any honest tolerance.
     """
     by_most = 1_000_003 if is_far else AROUND
     return [(by, keeps_length) for by in (by_most, -by_most, 1, -1, 2, -2)]

@@ -44,7 +44,7 @@ READERS_MAX = 2
 APPLICATION = "yaoki"
 OUTAGE = timedelta(minutes=5)
 OUTAGE_AT_START = timedelta(seconds=1)
-# Without a notification, every so many polls ask the server all the same.
+# Without a notification, one poll of this many asks the server.
 POLLS_MAX = 25
 SETTLE_STEP_S, SETTLE_STEPS = 0.005, 1000
 READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"

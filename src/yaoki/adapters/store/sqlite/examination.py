@@ -233,7 +233,7 @@ def refuse_foreign(paths: StorePaths) -> None:
     with path.open("rb") as file:
         is_sqlite = file.read(len(HEADER)) == HEADER
     names = read_table_names(path) if is_sqlite else frozenset(("",))
-    # An unreadable file is taken for a store: the examination says what is wrong.
+    # An unreadable file is treated as a store: the examination says what is wrong.
     if not names or names >= OWN_TABLES:
         return
     raise StoreCorrupt(

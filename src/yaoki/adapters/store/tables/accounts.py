@@ -74,8 +74,8 @@ END_WAIT = """
 UPDATE accounts SET until_ms = :now, since_ms = :now, probes = 0, promised_ms = 0, avoided = 0
 WHERE name = :name AND until_ms > :now
 """
-# A new run tries accounts that refused a key or had no credit, each with one task: its user may
-# have mended them.
+# A new run tries accounts that refused a key or had no credit, each with one task: the user may
+# have fixed them.
 TRY_REFUSED = f"UPDATE accounts SET until_ms = :now WHERE until_ms > :now AND {NEEDS_PERSON}"
 
 
@@ -290,7 +290,7 @@ def closed_chain_accounts(tx: Transaction, task: Task, now: datetime) -> dict[st
     """Until when no agent can use an account of the task's chain; None for one that needs a person.
 
     While a task probes an account, its result is awaited for a moment.  After a refused key the
-    wait must be over: nobody waits for an account that only a person can mend.
+    wait must be over: no task waits for an account that only a person can fix.
     """
     if not task.other_accounts:
         return {}

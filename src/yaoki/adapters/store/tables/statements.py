@@ -135,7 +135,7 @@ WHERE avoided = 1 OR {NEEDS_PERSON}
 ASKED_ACCOUNTS = """
 SELECT a.name FROM accounts a JOIN tasks q ON q.id = a.asking WHERE q.state = 'ESCALATED'
 """
-# Is every other account of the chain one of these?  Each stands between two bars in the list.
+# Is every other account of the chain one of these?  In the list each is enclosed in bars.
 _OTHERS_ASKED = f"""
 length(other_accounts) = (
     SELECT coalesce(sum(length(o.name) + 2), 0) FROM ({ASKED_ACCOUNTS}) o

@@ -22,7 +22,7 @@ RETRY_PAUSE = timedelta(milliseconds=60)
 class RunBranch:
     """Creates, reads and moves the run branch.
 
-    The recorded head tells yaoki's own moves from those of anybody else.
+    The recorded head distinguishes yaoki's own moves from all others.
     """
 
     def __init__(self, git: Git, mode: RemoteMode) -> None:
@@ -139,7 +139,7 @@ class RunBranch:
         return drift and self._save_head(run, drift)
 
     def missing_commits(self, run: Run, commits: Sequence[str]) -> tuple[str, ...]:
-        """The given commits that the branch does not hold; a deleted branch holds none."""
+        """The given commits that the branch does not contain; a deleted branch contains none."""
         head = self._refs.read_commits(target_branch_ref(run))[0]
         return commits_not_reachable(self._git, commits, head.sha) if head else tuple(commits)
 

@@ -132,7 +132,7 @@ class OutputCopy:
     def _make_folder(self, target: Path, mode: int) -> None:
         """Never through a link of the commit to another folder."""
         if target.is_symlink() or (target.exists() and not target.is_dir()):
-            raise OutputNotCopied(f"{target} is no folder in this commit")
+            raise OutputNotCopied(f"{target} is not a folder in this commit")
         if not target.exists():
             self._created.append(target)
             target.mkdir()

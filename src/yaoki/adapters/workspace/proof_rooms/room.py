@@ -161,7 +161,7 @@ class GitProofRoom:
         """Give a tracked file another content until the next checkout."""
         file = self.files / path
         if path not in self._checkout.tracked or file.is_symlink() or not file.is_file():
-            raise WorkspaceError(f"{path} is no tracked file of the proof room")
+            raise WorkspaceError(f"{path} is not a tracked file of the proof room")
         file.write_bytes(text.encode("utf-8", "surrogateescape"))
 
     def changed_files(self) -> tuple[str, ...]:

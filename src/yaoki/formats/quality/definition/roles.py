@@ -153,7 +153,7 @@ def is_in_test_folder(path: str) -> bool:
 def list_test_files(changes: Sequence[Change]) -> tuple[str, ...]:
     """The changed files that hold tests, or data and helpers of tests, and no product code.
 
-    Rust keeps unit tests inside the product's files, which cannot be told apart by file.
+    Rust keeps unit tests inside the product's files, so files do not separate the two.
     """
     paths = (change.path for change in changes)
     return tuple(

@@ -92,8 +92,10 @@ def find_copied_results(
 
 
 def _counts(answer: Answer, is_copied: bool, expectations: Sequence[Expectation]) -> bool:
-    """Is it a part of the table?  A rich result of a test for some part of the input is not what
-    the tests do not have, even if that part is too small to show where it comes from.
+    """Does the answer count in the judgment of its table?
+
+    A rich value for a part of the input that a test expects is left out if it is not copied for
+    sure: otherwise it would count as an entry that the tests do not have.
     """
     if is_copied:
         return _tells(answer)

@@ -233,7 +233,7 @@ def _of_pair(
 def _call(node: ast.expr, names: Mapping[str, ast.expr]) -> ast.Call | None:
     """The call whose result is compared, through wrappers, attributes and subscripts.
 
-    Two names may lead to each other, so not for ever.
+    The search is bounded, because two names may refer to each other.
     """
     for _ in range(CALL_STEPS_MAX):
         match node:

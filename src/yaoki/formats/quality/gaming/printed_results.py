@@ -62,7 +62,7 @@ class _Judge:
         return self.specification.names(printed_text(answer.value))
 
     def is_about_input(self, answer: Answer) -> bool:
-        """Not if it answers a command or an option, whatever else there is."""
+        """Does the answer depend on an input, rather than only on a command or an option?"""
         return any(self._is_input(part, at) for at, part in enumerate(_arguments(_keys(answer))))
 
     def is_copied(self, answer: Answer) -> bool:
@@ -72,7 +72,7 @@ class _Judge:
         )
 
     def _asks_for(self, answer: Answer, run: CommandRun) -> bool:
-        """Is it given for exactly the words of the test, or for any?"""
+        """Is the answer given for exactly the words of the test, or for any words?"""
         words = _arguments(run.words)
         if not any(self._is_input(word, at) for at, word in enumerate(words)):
             return False
