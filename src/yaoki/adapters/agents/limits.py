@@ -191,8 +191,8 @@ def select_limit_lines(text: str) -> tuple[str, ...]:
 
 
 def _is_from_service(line: str) -> bool:
-    """Any program may print an error about a key or a network, but hardly about a rate limit; what
-    some server answered to a tool is no word of the agent's own service.
+    """Any program may print an error about a key or a network, but rarely about a rate limit.  What
+    a server answered to a tool is not a message of the agent's own service.
     """
     limit = classify_error_text(line)
     if _TOOL_LINE.match(line):

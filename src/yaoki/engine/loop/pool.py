@@ -80,7 +80,7 @@ class _State:
     vain_claims: int = 0
     admission: AdmissionDecision = field(default_factory=AdmissionDecision)
     is_stop_announced: bool = False
-    # A slot was freed or a commit was heard of since the last wait.
+    # A slot was freed or a commit was noticed since the last wait.
     is_changed: bool = False
     # The pool waits for tasks of others and sees few changes in vain.
     awaits_commits: bool = False

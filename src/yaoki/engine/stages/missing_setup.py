@@ -1,4 +1,4 @@
-"""Explains a check that cannot run in its proof room: what would bring what it needs?
+"""Explains a check that cannot run in its proof room: which set-up would install what it needs?
 
 The room contains the commit and the output of set-up.  What the user installed by hand in a folder
 that git ignores is in neither, and a plan without `setup` does not create it.

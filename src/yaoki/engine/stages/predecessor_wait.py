@@ -57,7 +57,7 @@ class PredecessorWait:
     def discard_if_predecessor_failed(
         self, run: Run, task: Task, onto: str, claim: ClaimContext
     ) -> StageDeferred | None:
-        """A failure on top of a candidate that never landed says nothing: verify again.
+        """A failure on top of a candidate that never landed proves nothing: verify again.
 
         The slot is not released meanwhile: the store counts a task in VERIFY, but not in LAND.
         """

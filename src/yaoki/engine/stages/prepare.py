@@ -116,7 +116,7 @@ class PrepareStage:
         return racing.work.protected_hashes if is_here or _changed_git_config(racing) else {}
 
     def _group_head(self, run: Run, task: Task) -> str:
-        """The work of a group is what its subtasks landed on its branch; empty for other tasks."""
+        """The head of a group's branch, with the work of its subtasks; empty for other tasks."""
         if task.spec.kind is not TaskKind.GROUP:
             return ""
         return self._workspace.branches.head(self._workspace.groups.open_group_branch(run, task.id))

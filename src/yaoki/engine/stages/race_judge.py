@@ -26,8 +26,8 @@ class RaceJudgeStages:
         return compose_judge_prompt(task.spec, diffs, answer_code(brief))
 
     def _diff(self, work: ComparedWork) -> str:
-        """The diff without the names of its commits, by which a judge could find the candidate: the
-        note about a diff that is too long has them.
+        """The diff without the ids of its commits, by which a judge could find the candidate; the
+        note about a diff that is too long would contain them.
         """
         diff = self._workspace.contents.diff(work.base, work.head)
         return diff.replace(work.head, "").replace(work.base, "")

@@ -30,7 +30,7 @@ CONFIG_VARIABLE = "YAOKI_CONFIG"
 class LoadedSettings:
     """The settings, and the keys that the file sets.
 
-    With a `refusal` they are only fit for reading: its defects are left out of them.
+    With a `refusal` they can only be used for reading, and lack the values that were refused.
     """
 
     settings: Settings

@@ -25,8 +25,8 @@ EntryType = TypeVar("EntryType")
 
 @dataclass(frozen=True, slots=True)
 class PackageManager:
-    """Starts the tools of a project.  The first is used for which one of `any` and all of `also`
-    hold; the last has none.
+    """Starts the tools of a project.  The first one is used for which one of `any` and all of
+    `also` hold; the last one has no conditions.
 
     `run`, `exec` and `script` are put before a tool's own words.  `setup` prepares a fresh
     worktree if one of `setup_any` holds (always, if there is none).  `add` installs a package

@@ -188,7 +188,7 @@ def _goal(task: _Task) -> str:
         frame = task.above
         parts += [f"Part of: {frame.title}. {frame.text('description')}", frame.text("details")]
         outer_tests = frame.text("testStrategy")
-        parts += [f"How the whole is tested: {outer_tests}" if outer_tests else ""]
+        parts += [f"How the parent task is tested: {outer_tests}" if outer_tests else ""]
     return join_paragraphs(*parts)
 
 

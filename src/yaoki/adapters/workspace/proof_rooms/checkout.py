@@ -2,10 +2,10 @@
 
 Checks see an ordinary clone: `.git` in their folder is a repository of its own with the user's
 objects as alternates.  yaoki writes it and never reads it, so nothing that a check does to it
-matters.  yaoki's own git folder and index are outside, and have no objects: the path of the user's
-is only in the variables of yaoki's git.  So a check that must not see some files cannot read them
-through it either.  Submodules are checked out the same way, from the repositories of the user's
-checkout.
+matters.  yaoki's own git folder and index are outside of that folder.  They contain no objects, and
+only the environment of yaoki's git has the path of the user's objects, so a check that must not see
+some files cannot read them there either.  Submodules are checked out the same way, from the
+repositories of the user's checkout.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A path belongs to set-up if it appeared while set-up ran.  Folders that tools own, such as
 `node_modules`, belong to set-up with everything that is put into them later.  In any other folder
-only the files do that set-up wrote: a new file beside them is the agent's work.
+only the files that set-up wrote belong to it: a new file beside them is the agent's work.
 """
 
 from __future__ import annotations
