@@ -205,7 +205,5 @@ def _known(
     """Drop needs that are done; report needs that are unknown."""
     for name in item.needs:
         if name not in known and name not in done:
-            result.add_unreadable(
-                item.line, f"{item.id} needs {name}, which is not in this list"
-            )
+            result.add_unreadable(item.line, f"{item.id} needs {name}, which is not in this list")
     return replace(item, needs=tuple(name for name in item.needs if name in known))
