@@ -180,4 +180,4 @@ def test_a_missing_control_is_said_and_passes_nothing(
 
     assert (finding.check, finding.seconds) == (NEGATIVE_CONTROL_CHECK, 2.5)
     assert (finding.outcome, finding.is_acceptable) == (Outcome.SKIPPED, True)
-    assert finding.message.endswith(f", and {words}")
+    assert finding.message.endswith(f", but {words}")

@@ -367,7 +367,7 @@ def test_identical_failures_end_the_retries_after_the_last_agent() -> None:
         "another failure, other work, or another agent",
     )
     assert (other.action, other.strategy) == (RETRY, RetryMethod.NEXT_AGENT)
-    assert decide_retry(two, a_failure(), 2, 0.5).otherwise.endswith("would bring the next agent")
+    assert decide_retry(two, a_failure(), 2, 0.5).otherwise.endswith("lead to the next agent")
 
 
 @pytest.mark.spec("4.8")

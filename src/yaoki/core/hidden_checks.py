@@ -63,8 +63,9 @@ def _describe(finding: Finding, names: Iterable[str]) -> str:
         case Outcome.FAILED | Outcome.SKIPPED:
             fails = format_count(len(shown), "behaviour", "behaviours")
             which = f": {fails}: {list_some(shown, NAMES_SHOWN)}" if shown else ""
-            waived = f" since {tasks}, for which a person waived it" if tasks else ""
-            return f"the hidden check fails{waived}{which}; its tests and its output are not shown"
+            waived = f"has failed since {tasks} landed, for which a person waived it"
+            verb = waived if tasks else "fails"
+            return f"the hidden check {verb}{which}; its tests and its output are not shown"
         case Outcome.WAIVED if tasks:
             return describe_waiver(finding)
         case Outcome.BROKEN:
