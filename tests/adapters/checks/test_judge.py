@@ -165,7 +165,7 @@ def test_a_judge_that_repeats_its_prompt_has_not_answered(check_run: CheckRun) -
     [
         ("", "no JSON object"),
         ("{{{{", "no JSON object"),
-        ('{"a":' * 20_000, "no JSON object"),
+        ('{"a":' * 20_000, "most of the text is broken JSON"),
         ("{'pass': True}", "no JSON object"),
         ('{"verdict": "pass"}', "lacks pass, reason, missing, next"),
         (PASS.replace("true", '"yes"'), "pass must be true or false"),

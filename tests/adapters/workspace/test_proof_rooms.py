@@ -151,7 +151,7 @@ def test_only_a_tracked_file_can_be_replaced(repo: Path) -> None:
         link(room.files)
 
         for name in ("new.txt", "a.txt", "../outside"):
-            with pytest.raises(WorkspaceError, match="no tracked file"):
+            with pytest.raises(WorkspaceError, match="not a tracked file"):
                 room.replace_file(name, "x")
 
 
