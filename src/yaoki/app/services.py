@@ -6,9 +6,8 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import cached_property
-from time import monotonic
 from typing import TYPE_CHECKING
 
 from yaoki.adapters.system.files import free_disk_bytes, free_memory_bytes, state_home
@@ -41,7 +40,7 @@ if TYPE_CHECKING:
 
 
 ID_CHARS_MIN = 4
-CAPACITY_KEPT_S = 0.5
+CAPACITY_KEPT = timedelta(seconds=0.5)
 # -P, or a folder `yaoki` in the worktree would be imported instead.
 TOOL_SERVER = (sys.executable, "-P", "-m", "yaoki", "mcp")
 ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789"
@@ -61,7 +60,7 @@ class Services:
     def __init__(self, context: RepositoryContext) -> None:
         self._context = context
         # Until when the measurement counts, and the measurement.
-        self._capacity: tuple[float, FreeCapacity] | None = None
+        self._capacity: tuple[datetime, FreeCapacity] | None = None
 
     @cached_property
     def control(self) -> Control:
@@ -214,16 +213,16 @@ class Services:
     def measure_free_capacity(self) -> FreeCapacity:
         """Free space of the fuller of two disks: the store's and that of the worktrees.
 
-        Asked before each claim, so a measurement counts for `CAPACITY_KEPT_S`.
+        Asked before each claim, so a measurement counts for `CAPACITY_KEPT`.
         """
         from yaoki.engine.stage_settings import FreeCapacity
 
-        now = monotonic()
+        now = self._context.store.clock.now()
         if self._capacity is None or now >= self._capacity[0]:
             folders = (self._context.yaoki_folder, self._context.worktrees_root)
             free, place = min((free_disk_bytes(folder), str(folder)) for folder in folders)
             measured = FreeCapacity(free, free_memory_bytes(), place)
-            self._capacity = now + CAPACITY_KEPT_S, measured
+            self._capacity = now + CAPACITY_KEPT, measured
         return self._capacity[1]
 
     @cached_property
