@@ -10,7 +10,14 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.project import GIT_IDENTITY, Project, a_plan, file_contains, writes
+from tests.acceptance.project import (
+    GIT_IDENTITY,
+    SETTINGS,
+    Project,
+    a_plan,
+    file_contains,
+    writes,
+)
 
 pytestmark = pytest.mark.acceptance
 
@@ -22,7 +29,8 @@ def merge_then_move_on(project: Project, plan: dict[str, Any], **files: str) -> 
     done = project.yaoki("run", project.plan(plan), "--quiet")
     assert done.code == 0, done.out + done.err
     assert project.yaoki("merge").code == 0
-    commit_files(project, files)
+    if files:
+        commit_files(project, files)
 
 
 def commit_files(project: Project, files: dict[str, str]) -> None:
@@ -146,3 +154,104 @@ def test_other_tests_than_those_of_undone_work_may_not_go_with_the_merge(project
     assert "3 tests ran before the change, 2 with it" in said
     assert "new.t" in said
     assert "one.t" not in said
+
+
+SETUP = ["sh", "-c", "mkdir -p dep && echo 1 > dep/x"]
+# Fails without the work of `a`.
+OWN_SETUP = ["sh", "-c", "test -s a.txt && mkdir -p dep && echo 1 > dep/y"]
+
+
+def merge_two_with_setup(
+    project: Project, whole: str, b: dict[str, Any] | None = None, **more: Any
+) -> None:
+    """Every check needs the output of set-up, which git ignores."""
+    commit_files(project, {".gitignore": "dep/\n", "base.txt": "base\n"})
+    checks = {
+        "whole": {"shell": whole},
+        "a": {"shell": "test -f dep/x && test -s a.txt"},
+        "b": {"shell": "test -f dep/x && test -s b.txt"},
+    }
+    tasks = [
+        {"id": "a", "checks": ["a"]},
+        {"id": "b", "checks": ["b"], "needs": ["a"], **(b or {})},
+    ]
+    script = {"a": [writes("a.txt")], "b": [writes("b.txt")]}
+    merge_then_move_on(project, a_plan(script, tasks, checks, done_when=["whole"], **more))
+
+
+LATE_WITHOUT_ONE = "test -s one.txt || { sleep 1.5; exit 1; }"
+NEEDS_SETUP = "test -f dep/x && test -s base.txt"
+
+
+def commit_setting(project: Project) -> None:
+    """Set-up of the settings instead of the plan."""
+    words = ", ".join(f'"{word}"' for word in SETUP)
+    project.settings(SETTINGS + f"\n[setup]\ncommands = [[{words}]]\n")
+
+
+@pytest.mark.spec("9.6", "16.6")
+def test_the_merge_of_an_undo_of_all_work_is_verified_with_the_set_up(project: Project) -> None:
+    """The set-up of `b` itself needs the work of `a`, so it is left out."""
+    commit_setting(project)
+    merge_two_with_setup(project, NEEDS_SETUP, {"setup": [OWN_SETUP]})
+    assert project.yaoki("undo", "a", "--cascade").code == 0
+
+    merged = project.yaoki("merge", "--partial")
+
+    assert merged.code == 0, merged.err
+    assert "passed on this commit: whole" in " ".join(merged.out.split())
+    tracked = project.git("ls-tree", "--name-only", "main").split()
+    assert not {"a.txt", "b.txt"} & {*tracked}
+
+
+@pytest.mark.full
+@pytest.mark.spec("9.6", "16.6")
+@pytest.mark.parametrize("moves", [False, True])
+def test_undone_work_does_not_take_its_own_set_up_away(project: Project, moves: bool) -> None:
+    whole = "test -f dep/x && test -f dep/y"
+    merge_two_with_setup(project, whole, {"setup": [OWN_SETUP]}, setup=[SETUP])
+    if moves:
+        commit_files(project, {"other.txt": "1\n"})
+    assert project.yaoki("undo", "b").code == 0
+
+    merged = project.yaoki("merge", "--partial")
+
+    assert merged.code == 0, merged.err
+    tracked = project.git("ls-tree", "--name-only", "main").split()
+    assert ("a.txt" in tracked, "b.txt" in tracked) == (True, False)
+
+
+@pytest.mark.spec("9.6", "16.6", "10.4")
+def test_a_refused_merge_of_an_undo_of_all_work_blames_no_landed_task(project: Project) -> None:
+    merge_two_with_setup(project, f"{NEEDS_SETUP} && test -s a.txt", setup=[SETUP])
+    before = project.git("rev-parse", "main")
+    assert project.yaoki("undo", "a", "--cascade").code == 0
+
+    refused = project.yaoki("merge", "--partial")
+
+    run = project.status()["run"]
+    assert refused.code == 6, refused.out
+    said = " ".join(refused.err.split())
+    assert f"no task is landed on yaoki/{run}, and it fails: check whole: exit code 1" in said
+    assert "look at what the merge changes: git diff " in said
+    assert f"plan recheck {run}; or merge it as it is: yaoki merge {run} --partial --unp" in said
+    assert "the landed tasks" not in said
+    assert "yaoki undo" not in said
+    assert project.git("rev-parse", "main") == before
+
+
+@pytest.mark.full
+@pytest.mark.spec("9.6", "16.6", "10.4")
+def test_a_late_check_of_an_undo_of_all_work_names_no_landed_task(project: Project) -> None:
+    plan = one_task(one=file_contains("one.txt"))
+    plan["checks"]["whole"] = {"shell": LATE_WITHOUT_ONE, "timeout": "1s"}
+    merge_then_move_on(project, {**plan, "done_when": ["whole"]})
+    assert project.yaoki("undo", "one").code == 0
+
+    refused = project.yaoki("merge", "--partial")
+
+    assert refused.code == 6, refused.out
+    said = " ".join(refused.err.split())
+    where = f"yaoki/{project.status()['run']}, where no task is landed"
+    assert f"check whole did not finish within its timeout on {where}: " in said
+    assert "the landed tasks" not in said

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 
 from yaoki.core.lazy_dataclass import replace
-from yaoki.core.model import Run
+from yaoki.core.model import Run, State, Task
 from yaoki.engine.required_checks import (
     CheckSet,
     CommitToVerify,
@@ -27,13 +27,34 @@ class UndoneWork:
 
         A task that has landed again is one of these.
         """
+        landed = self._required_checks.of_landed(run)
+        every = self._required_checks.of_landed(run, also=self._tasks(run))
+        return self.add_setup(run, replace(landed, checks=every.checks))
+
+    def add_setup(self, run: Run, checks: CheckSet) -> CheckSet:
+        """These checks, also with the set-up of the undone tasks that could start again now.
+
+        The set-up of the run does not end with the tasks that have it.  That of a task whose needs
+        are undone may read their work.
+        """
+        needs = self._store.needs(run.id)
+        done = {row.id for row in self._store.rows(run.id) if row.state is State.DONE}
+        specs = [task.spec for task in self._tasks(run) if done.issuperset(needs.get(task.id, ()))]
+        setup = (*checks.setup, *(command for spec in specs for command in spec.setup))
+        inputs = (*checks.setup_inputs, *(glob for spec in specs for glob in spec.setup_inputs))
+        return replace(
+            checks,
+            setup=tuple(dict.fromkeys(setup)),
+            setup_inputs=tuple(dict.fromkeys(inputs)),
+        )
+
+    def _tasks(self, run: Run) -> list[Task]:
         steps = self._workspace.branches.list_landings(run)
         undone = {step.undoes for step in steps}
         reverted = {step.task_id for step in steps if step.commit in undone}
         rows = self._store.rows(run.id)
         undone_ids = [row.id for row in rows if row.id in reverted and not row.landed_commit]
-        tasks = [self._store.task(one) for one in undone_ids]
-        return self._required_checks.of_landed(run, also=tasks)
+        return [self._store.task(one) for one in undone_ids]
 
     def landings_taken_back(self, run: Run, onto: str) -> tuple[RevertedLanding, ...]:
         """The landings that the commit `onto` contains and that a merge of the run reverts there.

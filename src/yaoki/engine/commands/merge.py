@@ -26,6 +26,7 @@ from yaoki.engine.required_checks import (
     RequiredChecks,
     VerifyCommit,
     describe_failure,
+    is_final_check,
     waiver_notes,
 )
 from yaoki.engine.run_status import load_run_status
@@ -208,8 +209,9 @@ class MergeCommand:
             return self._required_checks.unproven_since_revision(run, merge.commit)
         if merge.how != "merge":
             # The final check of a run that is not done never ran.
-            return self._required_checks.not_known_to_pass(run, merge.commit, run.done_when)
-        landed = self._required_checks.of_landed(run)
+            unknown = self._required_checks.not_known_to_pass(run, merge.commit, run.done_when)
+            return self._undone.add_setup(run, unknown)
+        landed = self._undone.add_setup(run, self._required_checks.of_landed(run))
         required = landed if landed.checks else self._undone.checks(run)
         if not run.done_when:
             return required
@@ -257,10 +259,12 @@ class MergeCommand:
             refusal = {"branch": merge.branch, **ends, "failure": failure}
             self._store.note(run.id, "MERGE_REFUSED", refusal)
             again = f"yaoki merge {run.id}{'' if status is RunStatus.DONE else ' --partial'}"
+            landed = rows_on_run_branch(self._store.rows(run.id))
+            is_empty = all(is_final_check(row) for row in landed)
             if first is not None and proves_nothing(first):
-                raise refuse_unfinished_check(run, merge, first, again)
+                raise refuse_unfinished_check(run, merge, first, again, is_empty=is_empty)
             of_plan = first is not None and first.check not in BUILT_IN_CHECKS
-            raise refuse_merge(run, merge, failure, again, check_of_plan=of_plan)
+            raise refuse_merge(run, merge, failure, again, check_of_plan=of_plan, is_empty=is_empty)
         return verdict
 
     def _refuse_deleted_branch(self, run: Run) -> None:

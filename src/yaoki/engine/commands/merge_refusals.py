@@ -41,8 +41,13 @@ def proves_nothing(finding: Finding) -> bool:
     return finding.is_late or finding.outcome is Outcome.BROKEN
 
 
-def refuse_unfinished_check(run: Run, merge: MergeResult, check: Finding, again: str) -> NotNow:
-    """Name what the check needs, and not the landed tasks: nothing shows that they are wrong."""
+def refuse_unfinished_check(
+    run: Run, merge: MergeResult, check: Finding, again: str, *, is_empty: bool
+) -> NotNow:
+    """Name what the check needs, and never the landed tasks: nothing speaks against them.
+
+    `is_empty`: no task is landed, because all of them were undone.
+    """
     name, recheck = check.check, f"then: yaoki plan recheck {run.id}, and: {again}"
     what = f"check {name} could not run"
     change = f"change {name} in the plan or yaoki.toml"
@@ -51,17 +56,19 @@ def refuse_unfinished_check(run: Run, merge: MergeResult, check: Finding, again:
         what = f"check {name} did not finish within its timeout"
         remedy = f"raise the timeout of {name} in the plan or yaoki.toml, {recheck}"
     moved = f"{merge.branch} has moved, and {what} on the merge"
-    sentence = moved if merge.how == "merge" else f"{what} on the landed tasks"
+    where = f"{run.branch}, where no task is landed" if is_empty else "the landed tasks"
+    sentence = moved if merge.how == "merge" else f"{what} on {where}"
     hint = f"{remedy}; or merge it as it is: {again} --unproven"
     return NotNow(f"{sentence}: {check.message}", hint=hint)
 
 
 def refuse_merge(
-    run: Run, merge: MergeResult, failure: str, again: str, *, check_of_plan: bool
+    run: Run, merge: MergeResult, failure: str, again: str, *, check_of_plan: bool, is_empty: bool
 ) -> NotNow:
-    """Either the base has changed, or one of the landed tasks is wrong, or the check is.
+    """Either the base has changed, or one of the landed tasks is wrong, or the check is, or it
+    needs work that was undone.
 
-    `again` is the command of this merge.
+    `again` is the command of this merge.  `is_empty`: no task is landed.
     """
     anyway = f"or merge it as it is: {again} --unproven"
     if check_of_plan:
@@ -70,6 +77,10 @@ def refuse_merge(
     if merge.how == "merge":
         sentence = f"{merge.branch} has moved, and the merge fails: {failure}"
         remedy = f"merge {merge.branch} into the run's work by hand and check it"
+    elif is_empty:
+        sentence = f"no task is landed on {run.branch}, and it fails: {failure}"
+        changes = f"git diff {merge.onto[:12]} {merge.commit[:12]}"
+        remedy = f"look at what the merge changes: {changes}"
     else:
         sentence = f"the landed tasks fail together: {failure}"
         remedy = _name_way_back(run)
