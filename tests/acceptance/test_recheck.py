@@ -420,3 +420,60 @@ def test_a_done_run_whose_final_check_was_changed_is_proven_again(project: Proje
     assert project.yaoki("merge").code == 0
     assert project.yaoki("forget", run).code == 0
     assert project.yaoki("plan", "recheck", run).code != 0
+
+
+def undo_merged(project: Project, wrong: str, right: str) -> None:
+    """A merged run whose only task is undone, and then its checks are changed."""
+    checks = {"good": {"shell": wrong}, "whole": {"shell": wrong}}
+    tasks = [{"id": "a", "checks": ["good"]}]
+    plan = a_plan({"a": [writes("a.txt")] * 2}, tasks, checks, done_when=["whole"])
+    assert project.yaoki("run", project.plan(plan), "--quiet").code == 0
+    assert project.yaoki("merge").code == 0
+    plan["checks"] = {name: {"shell": right} for name in checks}
+    project.plan(plan)
+    merged = project.yaoki("plan", "recheck")
+    assert (merged.code, "is already merged" in merged.err) == (6, True), merged.out
+    assert project.yaoki("undo", "a").code == 0
+
+
+@pytest.mark.spec("10.4", "9.6")
+def test_an_open_task_of_a_merged_run_gets_changed_checks(project: Project) -> None:
+    undo_merged(project, "test -s a.txt", "grep -qx good a.txt")
+    assert project.yaoki("answer", "a", "retry", "Say it better.").code == 0
+
+    rechecked = project.yaoki("plan", "recheck")
+
+    assert rechecked.code == 0, rechecked.err
+    assert "revision 2, checks good, whole for " in rechecked.out
+    assert project.yaoki("resume", "--quiet").code == 0
+    assert "revision 2 of the plan" in project.yaoki("why", "a").out
+    # Landed again, so there is a merge to make, and then there is none.
+    file = project.folder / "plan.json"
+    file.write_text(file.read_text().replace("grep -qx", "grep -q"))
+    assert project.yaoki("plan", "recheck").code == 0
+    assert project.yaoki("resume", "--quiet").code == 0
+    merged = project.yaoki("merge")
+    assert merged.code == 0, merged.err
+    file.write_text(file.read_text().replace("grep -q", "grep -qx"))
+    again = project.yaoki("plan", "recheck")
+    assert (again.code, "is already merged" in again.err) == (6, True), again.out
+
+
+@pytest.mark.spec("10.4", "9.6")
+@pytest.mark.parametrize("given_up", [False, pytest.param(True, marks=pytest.mark.full)])
+def test_the_merge_of_an_undo_runs_the_changed_checks(project: Project, given_up: bool) -> None:
+    """`done_when` needs the undone work, so the refusal recommends `yaoki plan recheck`."""
+    undo_merged(project, "test -s a.txt", "test -s README")
+    if given_up:
+        assert project.yaoki("answer", "a", "abort").code == 0
+    refused = project.yaoki("merge", "--partial")
+
+    rechecked = project.yaoki("plan", "recheck")
+    merged = project.yaoki("merge", "--partial")
+
+    run = project.status()["run"]
+    assert f"yaoki plan recheck {run}" in " ".join(refused.err.split())
+    assert rechecked.code == 0, rechecked.err
+    assert merged.code == 0, merged.err
+    assert "passed on this commit: whole" in " ".join(merged.out.split())
+    assert "a.txt" not in project.git("ls-tree", "--name-only", "main")

@@ -132,7 +132,8 @@ class Services:
     def recheck_command(self) -> RecheckCommand:
         from yaoki.engine.commands.recheck import RecheckCommand
 
-        return RecheckCommand(self._context.store, self._context.clock)
+        context = self._context
+        return RecheckCommand(context.store, context.workspace.branches, context.clock)
 
     @cached_property
     def plan_answers(self) -> PlanAnswerReader:

@@ -18,9 +18,11 @@ from yaoki.core.model import (
     TaskKind,
     TaskSpec,
 )
+from yaoki.core.run_status import RunStatus
 from yaoki.engine.clock_and_chance import read_clock_and_chance
-from yaoki.errors import NotNow
-from yaoki.ports import Clock, RunStore
+from yaoki.engine.run_status import load_run_status
+from yaoki.errors import BranchMovedExternally, NotNow
+from yaoki.ports import Clock, CompletionStore, RunBranches
 
 _OUT = frozenset({State.CANCELLED, State.REPLACED})
 
@@ -37,8 +39,8 @@ class Recheck:
 class RecheckCommand:
     """A run keeps the checks it began with until a person says otherwise."""
 
-    def __init__(self, store: RunStore, clock: Clock) -> None:
-        self._store, self._clock = store, clock
+    def __init__(self, store: CompletionStore, branches: RunBranches, clock: Clock) -> None:
+        self._store, self._branches, self._clock = store, branches, clock
 
     def recheck(
         self, run: Run, checks: Mapping[str, CheckSpec], specs: Sequence[TaskSpec], how: str
@@ -49,13 +51,18 @@ class RecheckCommand:
         In a run that is over, landed tasks and `done_when` get them, and its merge runs them.
         """
         new = {name: c for name, c in checks.items() if run.checks.get(name) != c}
+        # git is asked before the transaction.
+        unmerged = self._has_unmerged_commits(run)
+        continues = unmerged or self._has_open_work(run)
 
         def revise(now: Run, tasks: Sequence[Task]) -> Mapping[TaskId, CheckRevision]:
-            _refuse_merged(now)
+            if now.merged_commit and not (continues and now.merged_commit == run.merged_commit):
+                raise NotNow(f"run {run.id} is already merged", hint="yaoki run PLAN")
             _refuse_while_ending(now, tasks)
             revised = _revise(tasks, {**now.checks, **checks}, specs)
             if _is_over(tasks):
-                _refuse_without_landings(now, tasks)
+                if not unmerged:
+                    _refuse_without_landings(now, tasks)
                 changed = bool(revised) or not new.keys().isdisjoint(now.done_when)
             else:
                 changed = bool(revised or new)
@@ -70,6 +77,20 @@ class RecheckCommand:
         for task_id in tasks:
             self._ask_about_failed(task_id, checks_changed=bool(new))
         return Recheck(number, tuple(sorted(new)), tuple(tasks))
+
+    def _has_open_work(self, run: Run) -> bool:
+        """A merged run is open again after `yaoki undo`."""
+        return load_run_status(self._store, run) not in {RunStatus.DONE, RunStatus.CANCELLED}
+
+    def _has_unmerged_commits(self, run: Run) -> bool:
+        """Does the branch of a merged run have landings or undos that the merge lacks?"""
+        if not run.merged_commit:
+            return False
+        try:
+            self._branches.head(run)
+        except BranchMovedExternally:
+            return False
+        return bool(self._branches.list_landings(replace(run, base=run.merged_commit)))
 
     def _ask_about_failed(self, task_id: TaskId, *, checks_changed: bool) -> None:
         """Ask about a task that awaits its re-run: the work that failed may pass the new checks."""
@@ -99,11 +120,6 @@ def list_differences(task: Task, specs: Sequence[TaskSpec]) -> list[str]:
     names = [name for name in {**here, **there} if here.get(name) != there.get(name)]
     setups = [(spec.setup, spec.setup_inputs) for spec in (task.spec, planned)]
     return names if setups[0] == setups[1] else [*names, "set-up"]
-
-
-def _refuse_merged(run: Run) -> None:
-    if run.merged_commit:
-        raise NotNow(f"run {run.id} is already merged", hint="yaoki run PLAN")
 
 
 def _refuse_while_ending(run: Run, tasks: Sequence[Task]) -> None:
