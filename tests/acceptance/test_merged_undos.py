@@ -255,3 +255,22 @@ def test_a_late_check_of_an_undo_of_all_work_names_no_landed_task(project: Proje
     where = f"yaoki/{project.status()['run']}, where no task is landed"
     assert f"check whole did not finish within its timeout on {where}: " in said
     assert "the landed tasks" not in said
+
+
+@pytest.mark.spec("9.6")
+def test_status_says_that_work_was_undone_after_a_complete_merge(project: Project) -> None:
+    merge_then_move_on(project, one_task(one=file_contains("one.txt")))
+    merge = f"merged into main at {project.git('rev-parse', 'main')[:10]}"
+    assert project.yaoki("undo", "one").code == 0
+
+    said = project.yaoki("status").out
+
+    assert f"\n{merge}; since then undone: one\n" in said
+    assert "main still contains the undone work of one: yaoki merge " in said
+    last = project.status()["last_merge"]
+    task = project.task("one")["id"]
+    assert (last["partial"], last["not_landed"], last["undone"]) == (False, [], [task])
+    # The merge of the undo is a newer merge, and lacks the work.
+    assert project.yaoki("merge", "--partial", "--unproven").code == 0
+    again = f"merged into main at {project.git('rev-parse', 'main')[:10]}, in part"
+    assert f"\n{again}; not landed: one\n" in project.yaoki("status").out

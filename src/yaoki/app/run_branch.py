@@ -55,14 +55,18 @@ def find_last_merge(app: App, view: RunView) -> LastMerge | None:
     if not commit:
         return None
     landed = {task.row.id for task in view.landable_tasks_landed}
-    missing = [task.row.id for task in view.landable_tasks if task.row.id not in landed]
+    others = [task.row.id for task in view.landable_tasks if task.row.id not in landed]
     commits = [task.row.landed_commit for task in view.landable_tasks_landed]
+    git, later, reverted = app.context.git_facts, False, list[str]()
     try:
-        later = app.context.git_facts.has_commits_beyond(commits, commit)
+        later = git.has_commits_beyond(commits, commit)
+        reverted = git.find_tasks_undone_since(run, commit) if others else []
     except GitFailed:
-        later = False
+        pass
+    missing = tuple(one for one in others if one not in reverted)
+    undone = tuple(one for one in others if one in reverted)
     branch = str(recorded.get("branch", run.base_branch))
-    return LastMerge(branch, commit, tuple(missing), later)
+    return LastMerge(branch, commit, missing, undone, later)
 
 
 def find_merge_target(app: App, run: Run) -> str:

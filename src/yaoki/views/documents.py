@@ -62,6 +62,7 @@ def _last_merge(merge: LastMerge | None) -> Document | None:
         "commit": merge.commit,
         "partial": merge.is_partial,
         "not_landed": list(merge.missing_task_ids),
+        "undone": list(merge.undone_task_ids),
         "more_landed": merge.has_later_landings,
     }
 
@@ -351,7 +352,7 @@ def _last_merge_properties() -> Document:
     return {
         **dict.fromkeys(("branch", "commit"), _TEXT),
         **dict.fromkeys(("partial", "more_landed"), _YES),
-        "not_landed": _TEXTS,
+        **dict.fromkeys(("not_landed", "undone"), _TEXTS),
     }
 
 

@@ -84,11 +84,15 @@ class UnmergedRevert:
 
 @dataclass(frozen=True, slots=True)
 class LastMerge:
-    """The newest merge of a run, and what the branch lacks of it."""
+    """The newest merge of a run, what it lacks, and what of it was undone since.
+
+    The work of an undone task is in `commit`: the merge had all of it.
+    """
 
     branch: str
     commit: str
     missing_task_ids: tuple[str, ...] = ()
+    undone_task_ids: tuple[str, ...] = ()
     has_later_landings: bool = False
 
     @property

@@ -94,14 +94,22 @@ class LocalGitFacts:
 
     def find_tasks_to_revert(self, run: Run, branch: str) -> list[str]:
         """The tasks whose landings the run branch reverts and the given branch still contains."""
+        there, head = self._refs.read_commits(f"refs/heads/{branch}", target_branch_ref(run))
+        return self._find_undone(run, there.sha, head.sha) if there and head else []
+
+    def find_tasks_undone_since(self, run: Run, commit: str) -> list[str]:
+        """The tasks whose landings the run branch reverts and the commit still contains."""
+        head = self._refs.read_commits(target_branch_ref(run))[0]
+        return self._find_undone(run, commit, head.sha) if head else []
+
+    def _find_undone(self, run: Run, commit: str, head: str) -> list[str]:
         from yaoki.adapters.git.history import read_undone_landings
 
-        there, head = self._refs.read_commits(f"refs/heads/{branch}", target_branch_ref(run))
-        # A branch that is still at the base contains no landing.
-        if there is None or head is None or there.sha in {run.base, head.sha}:
+        # A commit that is still the base contains no landing.
+        if commit in {run.base, head}:
             return []
-        undone = read_undone_landings(self._git, there.sha, head.sha)
-        missing = commits_not_reachable(self._git, [*undone], there.sha) if undone else ()
+        undone = read_undone_landings(self._git, commit, head)
+        missing = commits_not_reachable(self._git, [*undone], commit) if undone else ()
         return [task for landed, task in undone.items() if landed not in missing]
 
     def refs_containing(self, commit: str, ref: str) -> list[str]:

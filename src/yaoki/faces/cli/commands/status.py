@@ -119,19 +119,25 @@ def print_status(app: App, view: RunView, *, workers: bool = False) -> None:
 
 
 def _print_merge(view: RunView) -> None:
-    """Where the run was merged last; after a partial merge also the tasks that it lacks."""
+    """Where the run was merged last, the tasks that this merge lacks, and those undone since."""
     merge = view.last_merge
     if merge is None:
         return
-    names = [task.row.name for task in view.tasks if task.row.id in merge.missing_task_ids]
-    missing = clean_line(list_some(names, TASKS_NAMED))
+    missing = _name_tasks(view, merge.missing_task_ids)
+    undone = _name_tasks(view, merge.undone_task_ids)
     words = (
         f"merged into {clean_line(merge.branch)} at {merge.commit[:10]}",
         ", in part" if merge.is_partial else "",
         f"; not landed: {missing}" if missing else "",
         "; more has landed since" if merge.has_later_landings else "",
+        f"; since then undone: {undone}" if undone else "",
     )
     print_wrapped("".join(words))
+
+
+def _name_tasks(view: RunView, ids: Sequence[str]) -> str:
+    names = [task.row.name for task in view.tasks if task.row.id in ids]
+    return clean_line(list_some(names, TASKS_NAMED))
 
 
 def _print_other_questions(app: App, view: RunView) -> None:
