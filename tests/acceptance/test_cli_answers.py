@@ -279,6 +279,38 @@ def test_a_question_tells_all_that_is_wrong_with_the_change_itself(project: Proj
     assert "test-integrity: " in question
 
 
+@pytest.mark.spec("3.3", "10.4", "6.6")
+def test_weakened_tests_and_failing_checks_are_one_question(project: Project) -> None:
+    """Otherwise the second failure would be told only after the answer to the first one."""
+    tests = "from m import f\n\n\ndef test_a():\n    assert f() == 1\n"
+    rest = "\n\ndef test_b():\n    assert f() < 2\n"
+    (project.repo / "m.py").write_text("def f():\n    return 1\n")
+    (project.repo / "test_m.py").write_text(tests + rest)
+    project.git("add", "-A")
+    project.git(*GIT_IDENTITY, "commit", "-qm", "a function and its tests")
+    work = {
+        "m.py": "def f():\n    return 2\n",
+        "test_m.py": tests.replace("== 1", "== 2") + rest,
+    }
+    tasks = [{"id": "a", "checks": ["tests"], "retry": {"max_retries": 0}}]
+    command = {"run": "python3 -m pytest -q -p no:cacheprovider"}
+    plan = a_plan({"a": [[{"write": work}]]}, tasks, {"tests": command})
+
+    asked = project.yaoki("run", project.plan(plan))
+
+    assert asked.code == 4, asked.out + asked.err
+    question = project.task("a")["question"]
+    assert "test-integrity" in question
+    assert "test_b" in question
+    checked = [line for line in project.events() if line["event"] == "CHECK_FINISHED"]
+    assert {line["data"]["check"] for line in checked} == {"test-integrity", "tests"}
+    waived = project.yaoki("answer", "a", "waive", "--check", "test-integrity")
+    assert "test-integrity is waived, and the other checks run on this work" in " ".join(
+        waived.out.split()
+    )
+    assert project.yaoki("resume", "--quiet").code == 4, "the other failure still counts"
+
+
 @pytest.mark.full
 @pytest.mark.spec("10.4", "12.1", "1.3")
 def test_an_aborted_task_leaves_its_dependents_blocked_and_exit_3(prepared: Prepared) -> None:

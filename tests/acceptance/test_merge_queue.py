@@ -342,3 +342,41 @@ def test_work_behind_a_failed_task_in_the_queue_is_verified_again_for_that_cause
     assert "other work landed first" not in report
     numbers = project.query("report", "--json").document["numbers"]
     assert (numbers["verified_again"], numbers["verified_again_causes"]) == (1, {"predecessor": 1})
+
+
+@pytest.mark.full
+@pytest.mark.spec("3.3", "3.4", "0.1")
+def test_work_that_is_rejected_itself_is_checked_outside_the_queue(project: Project) -> None:
+    """`bad` deletes a test.  Its check fails after the landing of `good`, which did not wait."""
+    (project.repo / "test_it.py").write_text("def test_one():\n    assert 1\n")
+    project.git("add", "-A")
+    project.git(*GIT_IDENTITY, "commit", "-qm", "a test")
+    folder = project.folder
+    acts: dict[str, Any] = {
+        "bad": [[waits_for(folder / "both"), {"delete": ["test_it.py"]}, *writes("bad.txt")]],
+        "good": [
+            [
+                {"run": ["touch", str(folder / "both")]},
+                waits_for(started(folder, "bad")),
+                *writes("good.txt"),
+            ]
+        ],
+    }
+    checks = {
+        "bad": announced(folder, "bad", f"{wait_in_shell(landed_at_least(folder, 1))}; exit 1"),
+        "good": {"shell": "test -f good.txt"},
+    }
+    tasks = [{"id": name, "checks": [name], "retry": {"max_retries": 0}} for name in acts]
+
+    done = project.yaoki("run", project.plan(a_plan(acts, tasks, checks)), "--parallel", "2")
+
+    assert done.code == 4, done.out + done.err
+    assert project.task("good")["state"] == "DONE"
+    bad = project.task("bad")
+    assert (bad["state"], bad["attempt"]) == ("ESCALATED", 1)
+    assert "test-integrity: " in bad["question"]
+    assert "; bad: " in bad["question"]
+    left = [e["data"] for e in project.events() if e["event"] == "LEASE_RELEASED"]
+    assert [one["why"] for one in left if one["avoids_queue"]] == [
+        "test-integrity failed, so its checks run outside the merge queue"
+    ]

@@ -315,6 +315,17 @@ def test_a_discarded_proof_is_counted_and_costs_no_attempt() -> None:
     assert (task.stage, task.counts) == (Stage.VERIFY, before.counts)
 
 
+@pytest.mark.spec("3.3", "17.7")
+def test_rejected_work_leaves_the_merge_queue_whatever_happened_before() -> None:
+    before = an_active_task(Stage.VERIFY, work=Work(landing_refusals=1, joint_failures=1))
+
+    task = evolve(before, LeaseReleased("host:1", 1, avoids_queue=True))
+
+    assert before.work.is_queued
+    assert not task.work.is_queued
+    assert not evolve(task, LeaseReleased("host:1", 1)).work.is_queued
+
+
 @pytest.mark.spec("3.1", "5.2")
 def test_an_attempt_starts_with_clean_work_and_resets_deliveries() -> None:
     before = an_active_task(

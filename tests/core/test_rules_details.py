@@ -718,6 +718,10 @@ def test_a_deferred_stage_releases_its_claim_until_a_date() -> None:
     assert decide_events(an_active_task(Stage.VERIFY), discarded) == (
         LeaseReleased("host:1", 1, "it did not land", NOW + MINUTE, proof_discarded=True),
     )
+    rejected = StageDeferred("scope failed", MINUTE, avoids_queue=True)
+    assert decide_events(an_active_task(Stage.VERIFY), rejected) == (
+        LeaseReleased("host:1", 1, "scope failed", NOW + MINUTE, avoids_queue=True),
+    )
 
 
 @pytest.mark.spec("16.14")

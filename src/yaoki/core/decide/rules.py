@@ -146,7 +146,9 @@ def _release(task: Task, report: StageDeferred, moment: ClockAndChance) -> Lease
     assert task.lease is not None, f"{task.id} has no lease"
     due_at = moment.now + report.wait
     holder, epoch = task.lease.holder, task.lease.epoch
-    return LeaseReleased(holder, epoch, report.reason, due_at, report.proof_discarded)
+    return LeaseReleased(
+        holder, epoch, report.reason, due_at, report.proof_discarded, report.avoids_queue
+    )
 
 
 def _failure_of_stage(report: StageFaulted) -> Failure:

@@ -123,6 +123,7 @@ class LeaseReleased:
 
     `due_at`: the task is not claimed before this time, when the missing resource may be free.
     `proof_discarded`: the checks failed on top of work that did not land, so they run again.
+    `avoids_queue`: the work is rejected already, and is verified outside the merge queue.
     """
 
     NAME: ClassVar[str] = "LEASE_RELEASED"
@@ -131,6 +132,7 @@ class LeaseReleased:
     why: str = ""
     due_at: datetime | None = None
     proof_discarded: bool = False
+    avoids_queue: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,7 +44,8 @@ def apply_lease_ended(task: Task, deliveries: int) -> Task:
 
 def apply_lease_released(task: Task, event: LeaseReleased) -> Task:
     discarded = task.work.discarded_proofs + event.proof_discarded
-    work = replace(task.work, discarded_proofs=discarded)
+    avoids_queue = task.work.avoids_queue or event.avoids_queue
+    work = replace(task.work, discarded_proofs=discarded, avoids_queue=avoids_queue)
     return replace(apply_lease_ended(task, deliveries=0), due_at=event.due_at, work=work)
 
 

@@ -215,11 +215,13 @@ class StageDeferred:
     """A resource that the stage needs is not free; the task waits, and nothing failed.
 
     `proof_discarded`: a check failed, but on top of work that did not land.
+    `avoids_queue`: the work is rejected already, and is verified outside the merge queue.
     """
 
     reason: str
     wait: timedelta
     proof_discarded: bool = False
+    avoids_queue: bool = False
 
 
 StageReport = (

@@ -158,7 +158,8 @@ class Work:
     joint_failures: int = 0
     # Proofs that failed on top of work that did not land.
     discarded_proofs: int = 0
-    # Its last proof was void, and those that are queued now are likely to fail as well.
+    # Its last proof was void, and those that are queued now are likely to fail as well; or the
+    # change itself is rejected.
     avoids_queue: bool = False
     # The treatment of the failure before this attempt, until it is judged.
     treatment: Treatment | None = None

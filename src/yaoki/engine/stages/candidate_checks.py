@@ -8,6 +8,7 @@ from pathlib import Path, PurePosixPath
 
 from yaoki.core.decide.baseline import weigh
 from yaoki.core.decide.escalation import AGENTLESS_KINDS
+from yaoki.core.decide.integrity import INTEGRITY_CHECK
 from yaoki.core.decide.waived_failures import describe_waiver
 from yaoki.core.forgotten_files import find_forgotten_files
 from yaoki.core.hidden_checks import conceal_details
@@ -71,16 +72,29 @@ from yaoki.ports import (
 
 # After these the criteria would only repeat the finding, or quote a secret value.
 _EXPLAINING_CHECKS = frozenset({CONFLICT_MARKERS_CHECK, "mass-deletion", SECRETS_CHECK})
+# After these no check runs: its result would say nothing, or running it is not safe.
+_STOPPING_CHECKS = _EXPLAINING_CHECKS | {"links", "bytecode", "session-files"}
 
 
 @dataclass(frozen=True, slots=True)
 class ReviewedChange:
-    """An agent's change, read before any check runs; its text files, that is."""
+    """An agent's change, read before any check runs; its text files, that is.
+
+    `findings` are those about the change itself: one of them, and the work does not land.
+    """
 
     by_agent: bool = False
+    findings: tuple[Finding, ...] = ()
     changes: Sequence[Change] = ()
     definition: DefinitionReview = field(default_factory=DefinitionReview)
     is_trivial: bool = False
+
+    @property
+    def is_checked(self) -> bool:
+        """Do the checks run?  On a rejected change they only tell what else is wrong with it."""
+        if not self.findings:
+            return True
+        return self.by_agent and _STOPPING_CHECKS.isdisjoint(one.check for one in self.findings)
 
 
 class CandidateVerifier:
@@ -118,10 +132,15 @@ class CandidateVerifier:
     def verify(
         self, run: Run, task: Task, candidate: Candidate, home: Path, claim: ClaimContext
     ) -> tuple[Finding, ...]:
-        """All findings; after a finding about the change itself no check runs.
+        """All findings, so that one attempt, or one answer, can regard all of them.
 
-        Such findings are reported together, so that one attempt or answer can address all of them.
+        The checks run also on a change that is rejected itself, if that is safe.
         """
+        reviewed = self.review(run, task, candidate)
+        return self.verify_reviewed(run, task, candidate, reviewed, home, claim)
+
+    def review(self, run: Run, task: Task, candidate: Candidate) -> ReviewedChange:
+        """Read the change, before any check runs."""
         reviewed = ReviewedChange()
         findings = tuple(built_in_findings(task, candidate))
         # The subtasks of a group were judged one by one.
@@ -129,15 +148,29 @@ class CandidateVerifier:
         if by_agent:
             findings += self._secrets.findings(run, task, candidate)
         if by_agent and _EXPLAINING_CHECKS.isdisjoint(finding.check for finding in findings):
-            reviewed = self._review(task, candidate)
+            reviewed = self._read(task, candidate)
             findings += self._criteria(task, candidate, reviewed)
-        if findings:
-            variables = passed_variables(run, task)
-            return tuple(self._checker.mask_finding(finding, variables) for finding in findings)
+        variables = passed_variables(run, task) if findings else ()
+        masked = (self._checker.mask_finding(finding, variables) for finding in findings)
+        return replace(reviewed, findings=tuple(masked))
+
+    def verify_reviewed(
+        self,
+        run: Run,
+        task: Task,
+        candidate: Candidate,
+        reviewed: ReviewedChange,
+        home: Path,
+        claim: ClaimContext,
+    ) -> tuple[Finding, ...]:
+        if reviewed.findings and not reviewed.is_checked:
+            return reviewed.findings
         with self._sessions.session(run, task, home, claim) as session:
             found = self._run_checks(run, task, candidate, home, claim, session, reviewed)
             checked = tuple(_conceal(task, finding) for finding in found)
-        if by_agent and all(finding.is_acceptable for finding in checked):
+        if reviewed.findings:
+            return (*reviewed.findings, *waived_rule_findings(task), *checked)
+        if reviewed.by_agent and all(finding.is_acceptable for finding in checked):
             for words in self._landing_notes(task, candidate, reviewed):
                 claim.warn(words)
         return (
@@ -155,11 +188,11 @@ class CandidateVerifier:
         forgotten = find_forgotten_files(sizes, base, task.spec.goal, task.spec.scope)
         return landing_notes(reviewed.changes, sizes, forgotten)
 
-    def _review(self, task: Task, candidate: Candidate) -> ReviewedChange:
+    def _read(self, task: Task, candidate: Candidate) -> ReviewedChange:
         changes = self._workspace.contents.read_changes(candidate.onto, candidate.commit)
         definition = self._definitions.review(task, candidate, changes)
         trivial = self._quality.is_trivial(changes) and len(changes) == len(candidate.changed)
-        return ReviewedChange(True, changes, definition, trivial)
+        return ReviewedChange(True, (), changes, definition, trivial)
 
     def _false_claims(
         self, task: Task, candidate: Candidate, checked: tuple[Finding, ...]
@@ -237,7 +270,7 @@ class CandidateVerifier:
             yield report_finding(task, candidate)
         findings: list[Finding] = []
         proving: list[tuple[ProofCheck, Finding]] = []
-        facts, failed = self._facts(run, task, candidate, claim), False
+        facts, failed = self._facts(run, task, candidate, claim), bool(reviewed.findings)
         for n, spec in self._durations.in_order(task, facts.onto):
             if spec.name in task.waivers:
                 yield waived_finding(spec.name)
@@ -245,7 +278,7 @@ class CandidateVerifier:
             if failed and (spec.type in AGENT_CHECKS or claim.stop_reason()):
                 return
             check = ProofCheck(task, spec, home / f"{n}-{spec.name}", claim, session)
-            finding = self._prove(run, check, replace(facts, findings=tuple(findings)))
+            finding = self._prove(run, check, replace(facts, findings=tuple(findings)), reviewed)
             shown = conceal_details(finding, spec)
             if shown.fault:
                 claim.warn(f"check {spec.name}: its output was not understood: {shown.fault}")
@@ -258,7 +291,8 @@ class CandidateVerifier:
             if not finding.is_acceptable:
                 failed = True
                 continue
-            self._comparison.save_pass(check, finding, facts.commit)
+            if not reviewed.findings:
+                self._comparison.save_pass(check, finding, facts.commit)
             fewer = self._fewer_tests(run, check, finding, facts, reviewed, candidate.reverted)
             if fewer is not None:
                 failed = True
@@ -317,6 +351,8 @@ class CandidateVerifier:
         A merge may lose what the `reverted` landings had brought.
         """
         task = check.task
+        if any(one.check == INTEGRITY_CHECK for one in reviewed.findings):
+            return None
         if reviewed.by_agent:
             tests = reviewed.definition.parametrized
             before = facts.verified_below
@@ -361,7 +397,12 @@ class CandidateVerifier:
             passed_names=passed_variables(run, task),
         )
 
-    def _prove(self, run: Run, check: ProofCheck, facts: CheckFacts) -> Finding:
+    def _prove(
+        self, run: Run, check: ProofCheck, facts: CheckFacts, reviewed: ReviewedChange
+    ) -> Finding:
+        """Nothing that passed on a rejected change proves other work."""
+        if reviewed.findings:
+            return self._run_check(run, check, facts)
         key = self._reuse.key(check, facts)
         reused = self._reuse.find(run, check, key)
         return reused or self._reuse.mark(self._run_check(run, check, facts), key)

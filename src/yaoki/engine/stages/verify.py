@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
 from secrets import token_hex
@@ -9,6 +10,7 @@ from secrets import token_hex
 from yaoki.core.lazy_dataclass import replace
 from yaoki.core.model import (
     FINAL_CHECK_NAME,
+    Finding,
     Outcome,
     Run,
     Task,
@@ -94,7 +96,12 @@ class VerifyStage:
             return MergeConflicted(
                 candidate.conflicts, candidate.onto, task.work.tree, candidate.conflict_markers
             )
-        findings = self._verifier.verify(run, task, candidate, folder / "checks", claim)
+        reviewed = self._verifier.review(run, task, candidate)
+        if reviewed.findings and reviewed.is_checked and task.work.is_queued:
+            return self._leave_queue(task, reviewed.findings)
+        findings = self._verifier.verify_reviewed(
+            run, task, candidate, reviewed, folder / "checks", claim
+        )
         if claim.stop_reason() is StopReason.LOST:
             raise ClaimSuperseded
         verdict = Verdict(findings)
@@ -115,6 +122,15 @@ class VerifyStage:
         if not verdict.passed or _is_refuted(task):
             self._workspace.landings.withdraw_candidate(task)
         return self._report(run, task, candidate, verdict, culprit)
+
+    def _leave_queue(self, task: Task, findings: Sequence[Finding]) -> StageDeferred:
+        """Work that is rejected already is checked apart from the merge queue: whatever is built
+        on it would be verified in vain.
+        """
+        self._workspace.landings.withdraw_candidate(task)
+        names = ", ".join(dict.fromkeys(finding.check for finding in findings))
+        words = f"{names} failed, so its checks run outside the merge queue"
+        return StageDeferred(words, timedelta(0), avoids_queue=True)
 
     def _restore_worktree(self, run: Run, task: Task, claim: ClaimContext) -> StageFaulted | None:
         """A worktree that somebody deleted is built again, and set up again."""

@@ -321,7 +321,7 @@ def _describe_result(task: Task, choice: Choice) -> str:
         case Choice.WAIVE:
             waived = clean_line(", ".join(task.waivers))
             verb = "is" if len(task.waivers) == 1 else "are"
-            rest = f"and the other checks run again; {WAIVER_SCOPE}"
+            rest = f"and the other checks run on this work; {WAIVER_SCOPE}"
             return f"waiting; {waived} {verb} waived, {rest}"
         case Choice.ABORT:
             return "cancelled"
