@@ -184,3 +184,29 @@ def test_the_final_check_accepts_tests_that_a_task_was_allowed_to_delete(
     ended = counted_project.yaoki("run", counted_project.plan(plan))
 
     assert ended.code == 0, ended.out + ended.err
+
+
+@pytest.mark.spec("17.1", "10.2")
+def test_work_that_no_check_tells_from_the_base_is_noted(counted_project: Project) -> None:
+    """The whole suite was green before: a stub passes it as well.  A new test shows its task."""
+    words = "no check tells this work from the base: all pass without it"
+    work = {"stub": [acts("b.txt", "class Odd: ...\n")], "tested": [acts("t_d", "x\n")]}
+    tasks = [
+        {"id": "stub", "checks": ["tests"]},
+        {"id": "tested", "checks": ["tests"], "needs": ["stub"]},
+    ]
+    plan = counted_project.plan(a_plan(work, tasks, check(counted_project)))
+    planned = counted_project.yaoki("plan", plan, "--baseline")
+    before = calls(counted_project)
+
+    done = counted_project.yaoki("run", plan)
+
+    assert done.code == 0, done.out + done.err
+    assert calls(counted_project) - before == 3, "the base once, and each landing"
+    assert f"stub: {words}" in " ".join(done.out.split())
+    assert f"tested: {words}" not in " ".join(done.out.split())
+    assert words in counted_project.query("why", "stub").out
+    assert words not in counted_project.query("why", "tested").out
+    noted = counted_project.query("report", "--format", "json").document["noticed"]["listed"]
+    assert [(one["name"], one["words"]) for one in noted] == [("stub", words)]
+    assert "all checks of stub, tested pass without the work" in " ".join(planned.out.split())

@@ -21,6 +21,8 @@ from yaoki.core.model import (
 from yaoki.core.model.mutant import MutantRules
 from yaoki.views.history import Attempt, build_history
 from yaoki.views.history.values import MutantCounts
+from yaoki.views.history.warnings import collect_warnings
+from yaoki.views.indistinct import is_indistinct
 from yaoki.views.proof_evidence import ProofEvidence, collect_evidence
 
 DIGEST = "ab" * 32
@@ -165,3 +167,32 @@ def test_only_the_commit_that_was_verified_last_counts() -> None:
     )
 
     assert (seen.commit, seen.red_first.outcome) == ("c2", "")
+
+
+@pytest.mark.spec("17.1")
+@pytest.mark.parametrize("same", [(), ("tests",), ("tests", "lint")])
+def test_an_attempt_says_whether_its_checks_pass_without_its_work(same: tuple[str, ...]) -> None:
+    checks = {"tests": "PASSED", "lint": "PASSED"}
+    story = [
+        entry(1, "TASK_CLAIMED"),
+        entry(2, "ATTEMPT_STARTED", 1, attempt=1, agent="small"),
+        entry(3, "QUALITY_JUDGMENT", 1, passed=True, commit="c1", checks=checks, same_at_base=same),
+        entry(4, "TASK_LANDED", 1, commit="c1"),
+    ]
+
+    attempt = build_history(story).numbered_attempts[1]
+
+    assert collect_evidence(attempt, a_spec()).is_indistinct is (len(same) == 2)
+    assert bool(collect_warnings(story).by_text) is (len(same) == 2)
+    assert not collect_warnings(story[:-1]).by_text, "it has not landed"
+
+
+@pytest.mark.spec("17.1")
+def test_one_check_or_one_red_test_that_shows_the_work_is_enough() -> None:
+    passed = {"tests": "PASSED", "lint": "PASSED"}
+
+    assert is_indistinct(passed, ("tests", "lint"))
+    assert is_indistinct({**passed, "red-first": "FAILED", "scope": "WAIVED"}, ("tests", "lint"))
+    assert not is_indistinct(passed, ("tests",))
+    assert not is_indistinct({**passed, "red-first": "PASSED"}, ("tests", "lint"))
+    assert not is_indistinct({"scope": "WAIVED"}, ())

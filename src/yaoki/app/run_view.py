@@ -227,9 +227,9 @@ def load_last_judgments(app: App, run: Run) -> dict[str, Judgment]:
 
 def load_warnings(app: App, run: Run) -> RunWarnings:
     """Warnings of the run that led to no question."""
-    from yaoki.views.history.warnings import WARNING_EVENTS, collect_warnings
+    from yaoki.views.history.warnings import LANDING_EVENTS, WARNING_EVENTS, collect_warnings
 
-    return collect_warnings(_read_entries(app, run, WARNING_EVENTS))
+    return collect_warnings(_read_entries(app, run, (*WARNING_EVENTS, *LANDING_EVENTS)))
 
 
 def list_refused_undos(app: App, run: Run) -> list[str]:

@@ -11,6 +11,7 @@ from yaoki.core.model.names import explain_check_name
 from yaoki.core.model.outcome import NO_TRY_AFTER_CONFLICT
 from yaoki.core.model.race import letters_for
 from yaoki.core.text import format_count, format_duration, one_line
+from yaoki.views.indistinct import INDISTINCT_WORDS, is_indistinct
 from yaoki.views.moments import CLOCK_FROM, describe_moment
 from yaoki.views.outcomes import outcome_words, run_times
 from yaoki.views.plain_words import (
@@ -119,7 +120,9 @@ def _judgment_words(data: Data) -> str:
     if waived and "PASSED" not in outcomes:
         what = "accepted without a proof"
     but = ", except for checks that a person waived" if waived and "PASSED" in outcomes else ""
-    return f"{what} on {data['commit'][:10]}{but}"
+    same = is_indistinct(data.get("checks", {}), data.get("same_at_base", ()))
+    note = f"; {INDISTINCT_WORDS}" if same else ""
+    return f"{what} on {data['commit'][:10]}{but}{note}"
 
 
 def _retry_words(data: Data) -> str:

@@ -78,6 +78,8 @@ class ProofEvidence:
     hidden_checks: tuple[HiddenCheckEvidence, ...]
     mutants: MutantEvidence
     tell_tales: TellTaleEvidence
+    # All checks are known to pass without the work as well.
+    is_indistinct: bool = False
 
 
 def collect_evidence(attempt: Attempt, spec: TaskSpec) -> ProofEvidence:
@@ -89,6 +91,7 @@ def collect_evidence(attempt: Attempt, spec: TaskSpec) -> ProofEvidence:
         _hidden_checks(results, spec),
         _mutants(results.get(MUTANTS_CHECK), spec),
         _tell_tales(results.get(GAMED_CHECK), attempt),
+        attempt.is_indistinct,
     )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from yaoki.core.decide import escalation, exit_classification
 from yaoki.core.decide.failure_response import ClockAndChance, plan_retry_or_escalate
 from yaoki.core.decide.failures import make_failure, make_fault
+from yaoki.core.decide.same_at_base import SAME_AT_BASE
 from yaoki.core.decide.verdict_classification import classify_verdict, count_outside_change
 from yaoki.core.lazy_dataclass import replace
 from yaoki.core.machine.events import (
@@ -334,7 +335,8 @@ def _after_verify(
     idle = unchanged and not _may_change_nothing(task)
     proven = verdict.passed and not refuted and not idle
     outcomes = {finding.check: finding.outcome.value for finding in verdict.findings}
-    judgment = Judged(proven, report.commit, report.onto, outcomes, unchanged)
+    same = tuple(one.check for one in verdict.findings if SAME_AT_BASE in one.params)
+    judgment = Judged(proven, report.commit, report.onto, outcomes, unchanged, same)
     notes: list[Event] = [check_finished_note(f, report.commit) for f in verdict.findings]
     if proven:
         return (*notes, judgment)

@@ -225,7 +225,10 @@ class JointProofFailed:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """The verdict on a commit.  If it passed, exactly this `commit` may land."""
+    """The verdict on a commit.  If it passed, exactly this `commit` may land.
+
+    `same_at_base`: the checks that are known to have passed without the work, with the same tests.
+    """
 
     NAME: ClassVar[str] = "QUALITY_JUDGMENT"
     passed: bool
@@ -233,6 +236,7 @@ class Judged:
     onto: str
     checks: Mapping[str, str] = field(default_factory=dict)
     unchanged: bool = False
+    same_at_base: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

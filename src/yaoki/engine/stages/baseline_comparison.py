@@ -20,10 +20,12 @@ from yaoki.core.decide.integrity import (
     has_test_count,
     without_brought_tests,
 )
+from yaoki.core.decide.same_at_base import passed_at_base
 from yaoki.core.model import (
     NO_CHANGE_CHECK,
     BaselineMode,
     CheckRunPurpose,
+    CheckSpec,
     Finding,
     Outcome,
     Run,
@@ -113,6 +115,11 @@ class BaselineComparison:
         if finding.outcome is Outcome.PASSED and KNOWN_FAILURES not in finding.params:
             key = command_key(check.spec, check.task.spec.setup)
             self._baselines.save_baseline(commit, key, finding)
+
+    def passed_before(self, check: CheckSpec, task: Task, finding: Finding, commit: str) -> bool:
+        """Is it known that the check passed on the commit as well?  Nothing runs to learn it."""
+        base = self._baselines.baseline(commit, command_key(check, task.spec.setup))
+        return passed_at_base(finding, base)
 
     def save_failure(self, check: ProofCheck, finding: Finding, commit: str) -> None:
         """A failure that re-runs confirmed is the baseline of whatever is built on this commit."""

@@ -9,6 +9,7 @@ from pathlib import Path, PurePosixPath
 from yaoki.core.decide.baseline import weigh
 from yaoki.core.decide.escalation import AGENTLESS_KINDS
 from yaoki.core.decide.integrity import INTEGRITY_CHECK
+from yaoki.core.decide.same_at_base import SAME_AT_BASE
 from yaoki.core.decide.waived_failures import describe_waiver
 from yaoki.core.forgotten_files import find_forgotten_files
 from yaoki.core.hidden_checks import conceal_details
@@ -173,11 +174,35 @@ class CandidateVerifier:
         if reviewed.by_agent and all(finding.is_acceptable for finding in checked):
             for words in self._landing_notes(task, candidate, reviewed):
                 claim.warn(words)
+            checked = tuple(self._mark_same_at_base(task, candidate, reviewed, checked))
         return (
             *waived_rule_findings(task),
             *checked,
             *self._false_claims(task, candidate, checked),
         )
+
+    def _mark_same_at_base(
+        self,
+        task: Task,
+        candidate: Candidate,
+        reviewed: ReviewedChange,
+        checked: Sequence[Finding],
+    ) -> Iterator[Finding]:
+        """Mark the checks that are known to pass without the work.
+
+        Nothing is known where it changes tests or the definition of a check: those of the base are
+        other ones.  The verdict of an agent is about the work itself.
+        """
+        specs = {spec.name: spec for spec in task.spec.checks if spec.type not in AGENT_CHECKS}
+        tests = self._quality.list_test_files(reviewed.changes)
+        if tests or reviewed.definition.undecided:
+            specs = {}
+        before = candidate.predecessor or candidate.onto
+        for finding in checked:
+            spec = specs.get(finding.check)
+            same = spec and self._comparison.passed_before(spec, task, finding, before)
+            params = {**finding.params, SAME_AT_BASE: True} if same else finding.params
+            yield replace(finding, params=params)
 
     def _landing_notes(
         self, task: Task, candidate: Candidate, reviewed: ReviewedChange

@@ -32,6 +32,7 @@ def evidence_document(evidence: ProofEvidence) -> Document:
             "outcome": tell_tales.outcome or None,
             **_cut("places", [_place(item) for item in tell_tales.places]),
         },
+        "indistinct": evidence.is_indistinct,
     }
 
 

@@ -221,6 +221,7 @@ EVIDENCE = object_of(
         places=array_of(PLACE),
         places_left_out=INTEGER,
     ),
+    indistinct=BOOLEAN,
 )
 EXIT = object_of(
     code=nullable(INTEGER),

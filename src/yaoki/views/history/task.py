@@ -36,6 +36,7 @@ from yaoki.views.history.values import (
     Wait,
     WaitCause,
 )
+from yaoki.views.indistinct import is_indistinct
 from yaoki.views.plain_words import (
     REFUSALS,
     UNDONE_AND_GIVEN_UP,
@@ -234,7 +235,8 @@ def _judge(history: TaskHistory, timeline: Timeline, entry: JournalEntry) -> Non
         )
     )
     if timeline.attempts:
-        timeline.begin_stage(entry, Stage.LAND)
+        same = is_indistinct(outcomes, data.get("same_at_base", ()))
+        timeline.begin_stage(entry, Stage.LAND, is_indistinct=same)
 
 
 def _revise_checks(history: TaskHistory, timeline: Timeline, entry: JournalEntry) -> None:

@@ -299,6 +299,8 @@ class Attempt:
     prompt: SentPrompt | None = None
     # For a racing task: the commit of its best candidate.
     race_head: str = ""
+    # Its commit passed, and no check is known to tell it from its base.
+    is_indistinct: bool = False
 
     @property
     def agent_title(self) -> str:

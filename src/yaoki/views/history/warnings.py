@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from yaoki.core.lazy_dataclass import dataclass, field
+from yaoki.views.indistinct import INDISTINCT_WORDS, is_indistinct
 
 if TYPE_CHECKING:
     from yaoki.ports import JournalEntry
@@ -15,6 +16,8 @@ UNDO_DROPPED = "UNDO_DROPPED"
 WARNING_EVENTS = (
     *("WARNING", "CHECKOUT_CHANGED", "BUDGET_WARNING", "PLAN_RECHECKED", UNDO_DROPPED),
 )
+# Together they tell of landed work that no check tells from its base.
+LANDING_EVENTS = ("QUALITY_JUDGMENT", "TASK_LANDED")
 WARNINGS_MAX = 200
 
 
@@ -34,9 +37,11 @@ class RunWarnings:
 
     by_text: dict[tuple[str, str], RunWarning] = field(default_factory=dict)
     left_out: int = 0
+    # The commits that passed although no check tells them from their base, by task.
+    _indistinct: dict[str, str] = field(default_factory=dict)
 
     def add(self, entry: JournalEntry) -> None:
-        words = _words(entry)
+        words = self._landing_words(entry) if entry.event in LANDING_EVENTS else _words(entry)
         if not words:
             return
         key = (entry.task_id, words)
@@ -46,6 +51,16 @@ class RunWarnings:
             self.by_text[key] = RunWarning(entry.at, *key)
         else:
             self.left_out += 1
+
+    def _landing_words(self, entry: JournalEntry) -> str:
+        data = entry.data
+        if entry.event == "TASK_LANDED":
+            commit = self._indistinct.pop(entry.task_id, "")
+            return INDISTINCT_WORDS if commit and commit == data.get("commit") else ""
+        self._indistinct.pop(entry.task_id, None)
+        if data["passed"] and is_indistinct(data.get("checks", {}), data.get("same_at_base", ())):
+            self._indistinct[entry.task_id] = data["commit"]
+        return ""
 
 
 def _words(entry: JournalEntry) -> str:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from yaoki.core.decide.baseline import has_all_names
-from yaoki.core.model import BaselineMode, Finding, Outcome
-from yaoki.core.text import first_line, format_count, nearest
+from yaoki.core.model import BaselineMode, CriterionLevel, Finding, Outcome
+from yaoki.core.text import first_line, format_count, list_some, nearest
 from yaoki.faces.cli.agent_rights import describe_rights, print_rights
 from yaoki.faces.cli.commands import extend, flaky, imports
 from yaoki.faces.cli.context import FILE, agent_option, json_option, repo_option
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 WIDTH = 74
 GOAL_CHARS = 160
+GREEN_TASKS_SHOWN = 5
 
 
 def plan_for_goal(app: App, goal: str) -> Plan:
@@ -186,6 +187,24 @@ def _print_base(view: PlanView, findings: Mapping[str, Finding] | None) -> None:
         print_wrapped(
             f"  {head}: {clean_line(finding.message, 160)}; affects {clean_line(tasks, 120)}"
         )
+    if unproven := _tasks_green_at_base(view, findings):
+        names = clean_line(list_some(unproven, GREEN_TASKS_SHOWN), 160)
+        print_wrapped(
+            f"  all checks of {names} pass without the work, so they do not show that it is done; "
+            "kind: fix, red: true or a check for the task's own test does"
+        )
+
+
+def _tasks_green_at_base(view: PlanView, findings: Mapping[str, Finding]) -> list[str]:
+    """The tasks that no required check tells from the base, as far as the base was looked at."""
+    passed = {name for name, finding in findings.items() if finding.outcome is Outcome.PASSED}
+    changes = (
+        task.spec
+        for task in view.tasks
+        if task.spec.kind.is_change and task.spec.red is not CriterionLevel.REQUIRED
+    )
+    required = ((spec.name, {c.name for c in spec.checks if c.required}) for spec in changes)
+    return [name for name, checks in required if checks and checks <= passed]
 
 
 def _known_failures(view: PlanView, findings: Mapping[str, Finding]) -> list[str]:

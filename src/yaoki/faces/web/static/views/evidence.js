@@ -21,6 +21,7 @@ export function Evidence({ data }) {
       ${tellTales.outcome && html`<${Kind} name="evidence.tell.tales"><${TellTales} found=${tellTales} /><//>`}
       ${shown.map(({ name, content }) => html`<${Kind} name=${name}>${content()}<//>`)}
     </dl>`}
+    ${data.evidence.indistinct && html`<p>${t("evidence.indistinct")}</p>`}
     <${Missing} words=${whyNotRun(data)} kinds=${kinds.filter((kind) => kind.asked && !kind.ran)} />
     <${Missing} words="evidence.not.asked" kinds=${kinds.filter((kind) => !kind.asked)} />`;
 }
