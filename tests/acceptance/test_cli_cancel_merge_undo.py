@@ -562,7 +562,7 @@ def test_an_undo_that_waits_for_running_tasks_is_shown_until_then(project: Proje
 
     assert undone.code == 0, undone.err
     assert "will be reverted on" in undone.out
-    words = "as soon as no task of the run is running"
+    words = "when no task of the run is running"
     assert words in " ".join(undone.out.split())
     assert f"is undone {words}" in " ".join(shown.split())
     assert f"is undone {words}" in " ".join(why.split())
