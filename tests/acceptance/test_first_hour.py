@@ -6,6 +6,7 @@ import re
 import subprocess
 import tomllib
 from collections.abc import Mapping
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -260,6 +261,9 @@ PROJECT = '[project]\nname = "pkg"\nversion = "1"\n[tool.pytest.ini_options]\n'
 EXTRA = '[project.optional-dependencies]\ndocs = ["sphinx"]\ntesting = ["pytest"]\n'
 GROUP = '[dependency-groups]\ntest = ["First.Absent", {include-group = "more"}]\n'
 MORE = 'more = ["third_absent>=1"]\n'
+# The Python of these tests may have a pip without `--group`.
+OLD_PIP = tuple(map(int, version("pip").split(".")[:2])) < (25, 1)
+UPGRADE = "python -m pip install -U pip && " if OLD_PIP else ""
 
 
 @pytest.mark.full
@@ -272,7 +276,10 @@ MORE = 'more = ["third_absent>=1"]\n'
             EXTRA,
             'python -m pip install -e ".[testing]" first_absent second_absent third_absent',
         ),
-        (f"{EXTRA}{GROUP}{MORE}", "python -m pip install -e . --group test second_absent"),
+        (
+            f"{EXTRA}{GROUP}{MORE}",
+            f"{UPGRADE}python -m pip install -e . --group test second_absent",
+        ),
     ],
     ids=["no extra", "extra", "group that declares them"],
 )

@@ -96,6 +96,32 @@ def test_a_missing_module_is_installed_into_the_environment(project: Project) ->
     assert tests["next"] == f"{pip} install lib_a lib_b", "it has no pip, and the PATH no uv"
 
 
+@pytest.mark.full
+@pytest.mark.spec("12.3", "16.5")
+@pytest.mark.parametrize(
+    ("version", "upgrade"),
+    [("23.2.1", ".venv/bin/python -m pip install -U pip && "), ("25.1", "")],
+)
+def test_a_pip_that_cannot_install_groups_is_upgraded_first(
+    project: Project, version: str, upgrade: str
+) -> None:
+    """A fresh environment of Python 3.11 has pip 23, which answers `no such option: --group`."""
+    groups = "[dependency-groups]\ntests = ['lib_a', 'lib_b']\n"
+    manifest = f"{FILES['pyproject.toml']}{groups}"
+    tests = {"tests/test_more.py": "import lib_a, lib_b\n"}
+    commit_files(project, {**FILES, **tests, "pyproject.toml": manifest})
+    home = create_environment(project)
+    (home / "bin" / "pip").touch()
+    site = Path(sysconfig.get_path("purelib", vars={"base": str(home)}))
+    (site / f"pip-{version}.dist-info").mkdir()
+    (site / f"pip-{version}.dist-info" / "METADATA").write_text(f"Name: pip\nVersion: {version}\n")
+
+    done = project.yaoki("init", "--json", env=programs(project))
+
+    (tried,) = done.document["baseline"]
+    assert tried["next"] == f"{upgrade}.venv/bin/python -m pip install -e . --group tests"
+
+
 @pytest.mark.spec("12.3")
 def test_a_package_manager_of_yaokis_own_environment_is_not_the_users(project: Project) -> None:
     """It gets onto the PATH with `yaoki` itself; the repository has an environment that works."""

@@ -22,7 +22,7 @@ from typing import Any
 from yaoki.adapters.processes.command import run_command
 from yaoki.adapters.system.files import read_plain_bytes
 from yaoki.app.ignored_files import TOOL_FOLDERS
-from yaoki.app.remedies import REMEDY, install_for_environment
+from yaoki.app.remedies import REMEDY, install_for_environment, upgrade_pip_first
 from yaoki.core.environment import COMMAND_VARIABLES, check_search_path, filter_environment
 from yaoki.core.lazy_dataclass import dataclass, replace
 from yaoki.core.lazy_pattern import lazy_compile
@@ -62,7 +62,8 @@ def complete_missing_modules(
     packages = _packages(str(finding.params.get(REMEDY, "")), modules, finding)
     remedy = _install_command(_read_metadata(folder), packages, spec.cwd)
     installed = install_for_environment(remedy, spec.env, checkout)
-    params: dict[str, Any] = {**finding.params, REMEDY: installed}
+    python = _find_python(spec, checkout) or sys.executable
+    params: dict[str, Any] = {**finding.params, REMEDY: upgrade_pip_first(installed, python)}
     if MODULES in params:
         params[MODULES] = modules
     return replace(finding, params=params)
@@ -124,8 +125,7 @@ def _find_missing(
     names: Sequence[str], spec: CheckSpec, folder: Path, checkout: Path
 ) -> tuple[str, ...]:
     """The names that the Python of the check does not find; none where it gives no answer."""
-    path = check_search_path(os.environ, spec.env, str(checkout))
-    python = shutil.which("python", path=path)
+    python = _find_python(spec, checkout)
     if not names or python is None:
         return ()
     env = filter_environment(os.environ, COMMAND_VARIABLES)
@@ -136,6 +136,11 @@ def _find_missing(
     except Fault:
         return ()  # the modules that the output names are known anyway
     return tuple(done.out.decode("utf-8", "replace").split()) if done.code == 0 else ()
+
+
+def _find_python(spec: CheckSpec, checkout: Path) -> str | None:
+    path = check_search_path(os.environ, spec.env, str(checkout))
+    return shutil.which("python", path=path)
 
 
 # ------------------------------------------------------------------ what the project declares

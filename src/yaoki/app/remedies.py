@@ -10,9 +10,11 @@ from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
 
-from yaoki.core.environment import VIRTUAL_ENV
+from yaoki.adapters.processes.command import run_command
+from yaoki.core.environment import COMMAND_VARIABLES, VIRTUAL_ENV, filter_environment
 from yaoki.core.lazy_dataclass import replace
 from yaoki.core.lazy_pattern import lazy_compile
+from yaoki.errors import Fault
 from yaoki.formats.discovery import TrialResult
 
 # The param of a finding that is the command which helps.
@@ -36,6 +38,21 @@ _SHIMS = (
 )
 _COMPONENTS = {"fmt": "rustfmt"}
 _PIP = lazy_compile(r"(?:\S+/bin/python -m ensurepip && )?(?:\S+/bin/)?python -m pip install\b")
+
+
+UPGRADE, GROUP_OPTION = " -U pip", " --group "
+# The first pip with that option.
+PIP_WITH_GROUPS = (25, 1)
+LOOKUP_TIMEOUT = timedelta(seconds=20)
+_PIP_VERSION = """\
+import importlib.metadata
+try:
+    print(importlib.metadata.version("pip"))
+except importlib.metadata.PackageNotFoundError:
+    import ensurepip
+    print(ensurepip.version())
+"""
+_NUMBER = lazy_compile(r"(\d+)\.(\d+)")
 
 
 def choose_local_command(commands: str) -> str:
@@ -83,7 +100,8 @@ def install_into_environment(tried: TrialResult, top: Path) -> TrialResult:
 def install_for_environment(text: str, env: Mapping[str, str], top: Path) -> str:
     """The text with commands of pip for the environment."""
     venv = env.get(VIRTUAL_ENV, "")
-    return _PIP.sub(_pip_command(venv, top), text) if venv else text
+    is_done = UPGRADE in text  # `upgrade_pip_first` gets a command for the environment
+    return _PIP.sub(_pip_command(venv, top), text) if venv and not is_done else text
 
 
 def _pip_command(venv: str, top: Path) -> str:
@@ -94,6 +112,33 @@ def _pip_command(venv: str, top: Path) -> str:
     if shutil.which("uv"):
         return f"uv pip install --python {venv}"
     return f"{venv}/bin/python -m ensurepip && {pip}"
+
+
+def upgrade_pip_first(command: str, python: str) -> str:
+    """The command with an upgrade of pip before it where this Python's pip has no `--group`.
+
+    `python`: the interpreter of the check; a pip whose version is unknown is upgraded as well.
+    """
+    is_pip = _PIP.match(command) and not command.startswith("uv ")
+    if not is_pip or GROUP_OPTION not in command or _pip_version(python) >= PIP_WITH_GROUPS:
+        return command
+    first, _, install = command.rpartition(" && ")
+    pip = _PIP.match(install)
+    upgrade = f"{pip[0]}{UPGRADE}" if pip else ""
+    return " && ".join(part for part in (first, upgrade, install) if part)
+
+
+def _pip_version(python: str) -> tuple[int, ...]:
+    """Of the installed pip, else of the one that ensurepip brings; empty if it is unknown."""
+    env = filter_environment(os.environ, COMMAND_VARIABLES)
+    try:
+        done = run_command(
+            (python, "-I", "-c", _PIP_VERSION), cwd=Path("/"), env=env, timeout=LOOKUP_TIMEOUT
+        )
+    except Fault:
+        return ()
+    number = _NUMBER.match(done.out.decode("utf-8", "replace"))
+    return tuple(int(part) for part in number.groups()) if number else ()
 
 
 def suggest_more_time(timeout: timedelta) -> str:
