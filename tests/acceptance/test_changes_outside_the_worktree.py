@@ -46,12 +46,77 @@ def test_moved_refs_new_tags_and_pushes_are_reported_by_name(project: Project) -
         assert "refs/tags/t1" in "".join(face.split("\n")), face
 
 
-def test_a_new_untracked_file_in_the_checkout_is_reported_by_name(project: Project) -> None:
+def test_new_untracked_files_in_the_checkout_are_noted_by_name(project: Project) -> None:
+    """People write notes while agents work: that is no warning."""
     (project.repo / "mine.txt").write_text("there before\n")
 
-    _, _, what = run_script(project, f"echo x > {project.repo}/stray.txt; mkdir {project.repo}/new")
+    said, _, what = run_script(
+        project, f"echo x > {project.repo}/stray.txt; mkdir {project.repo}/new"
+    )
 
-    assert what == ["checkout/untracked new", "checkout/untracked stray.txt"]
+    note = (
+        "new, stray.txt appeared in your checkout while attempt 1 ran; if that was not you: "
+        "git status"
+    )
+    assert what == []
+    assert noted(project, "a") == [["new", "stray.txt"]]
+    assert " ".join(said.split()).count(f"note: {note}") == 1, said
+    assert "warning: " not in said
+    assert note in " ".join(project.query("report").out.split())
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(
+    ("act", "what"),
+    [
+        ("echo x > {repo}/.mcp.json", ["checkout/untracked .mcp.json"]),
+        ("echo x >> {repo}/mine.txt", ["checkout/untracked mine.txt"]),
+        ("rm {repo}/mine.txt", ["checkout/untracked mine.txt"]),
+        (
+            "echo x > {repo}/new.txt; git tag t1",
+            ["checkout/refs/tags/t1 (new)", "checkout/untracked new.txt"],
+        ),
+    ],
+    ids=["hidden", "changed", "deleted", "beside a tag"],
+)
+def test_other_changes_of_untracked_files_stay_a_warning(
+    project: Project, act: str, what: list[str]
+) -> None:
+    (project.repo / "mine.txt").write_text("there before\n")
+
+    said, message, changed = run_script(project, act.format(repo=project.repo))
+
+    assert changed == what
+    assert "warning: " in said
+    assert "changed while the agent was at work" in message
+    assert noted(project, "a") == []
+
+
+@pytest.mark.full
+def test_a_new_file_is_noted_by_one_of_the_tasks_that_are_active(project: Project) -> None:
+    """Both agents are at work when the file appears."""
+    flag, stray = project.folder / "b-works", project.repo / "stray.txt"
+    waits = "until test -e {}; do sleep 0.05; done"
+    writes_it = ["sh", "-ec", f"{waits.format(flag)}; echo x > {stray}"]
+    sees_it = ["sh", "-ec", f"touch {flag}; {waits.format(stray)}"]
+    plan = a_plan(
+        {
+            "a": [[*writes("a.txt"), {"run": writes_it}]],
+            "b": [[*writes("b.txt"), {"run": sees_it}]],
+        },
+        [{"id": "a", "checks": ["a"]}, {"id": "b", "checks": ["b"]}],
+        {"a": file_contains("a.txt"), "b": file_contains("b.txt")},
+    )
+
+    done = project.yaoki("run", project.plan(plan), "--parallel", "2")
+
+    assert done.code == 0, done.out + done.err
+    assert [*noted(project, "a"), *noted(project, "b")] == [["stray.txt"]]
+
+
+def noted(project: Project, task: str) -> list[list[str]]:
+    entries = project.events(task)
+    return [e["data"]["what"] for e in entries if e["event"] == "CHECKOUT_FILES_ADDED"]
 
 
 @pytest.mark.full

@@ -455,7 +455,7 @@ CHECKOUT_CHANGES = {
         "git -C {repo} checkout -q -b elsewhere",
         ["checkout/HEAD", "checkout/refs/heads/elsewhere (new)"],
     ),
-    "untracked": ("touch {repo}/more", ["checkout/untracked more"]),
+    "hidden": ("touch {repo}/.more", ["checkout/untracked .more"]),
     "looking": ("git -C {repo} status; cat {repo}/README", []),
     "files": ("echo evil >> {repo}/README", ["checkout/files (README)"]),
 }

@@ -125,6 +125,10 @@ NOTE_DESCRIPTIONS: Mapping[str, tuple[str, tuple[str, ...]]] = {
         ("deliveries", "message"),
     ),
     "CHECKOUT_CHANGED": ("Your checkout changed while an agent was active.", ("what", "message")),
+    "CHECKOUT_FILES_ADDED": (
+        "New untracked files appeared in your checkout while an agent was active, nothing else.",
+        ("what", "message"),
+    ),
     "PROMPT_FAULT": ("A template failed, and the built-in text was used.", ("fault",)),
     "RESULT_NOTED": (
         "An agent reported how its attempt ended; this is only a claim.",

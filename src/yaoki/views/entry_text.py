@@ -399,4 +399,5 @@ _WORDS: Mapping[str, Callable[[Data], str]] = {
     "MERGE_REFUSED": lambda data: f"merge into {data['branch']} refused: {data['failure']}",
     "WARNING": _warning_words,
     "CHECKOUT_CHANGED": _warning_words,
+    "CHECKOUT_FILES_ADDED": lambda data: f"note: {one_line(data['message'], WARNING_CHARS)}",
 }

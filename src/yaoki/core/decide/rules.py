@@ -232,6 +232,8 @@ def _note_agent_end(task: Task, report: StageReport) -> tuple[Event, ...]:
         if report.changed_checkout and not task.taken_over
         else []
     )
+    if report.checkout_additions and not task.taken_over:
+        notes.append(_additions_note(task, report.checkout_additions))
     if report.left_out_files:
         notes.append(
             JournalNote("WARNING", {"message": _left_out_warning(task, report.left_out_files)})
@@ -323,6 +325,13 @@ def _checkout_note(names: tuple[str, ...]) -> JournalNote:
     words = f"{places} changed while the agent was at work: {changed_names}"
     data = {"what": list(names), "message": f"{words}; if that was not you: git reflog, git status"}
     return JournalNote("CHECKOUT_CHANGED", data)
+
+
+def _additions_note(task: Task, names: tuple[str, ...]) -> JournalNote:
+    """Mostly notes of the user: no warning, because no file and no ref was changed."""
+    what = f"{list_some(names, 5)} appeared in your checkout while attempt {task.attempt} ran"
+    data = {"what": list(names), "message": f"{what}; if that was not you: git status"}
+    return JournalNote("CHECKOUT_FILES_ADDED", data)
 
 
 def _after_verify(

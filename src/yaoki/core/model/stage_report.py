@@ -53,10 +53,12 @@ class WorkCommitted:
 
     `diff_digest` identifies the changes of the attempt.  `changed_git_config` names changed files
     of git's own configuration, `changed_checkout` files of the user's checkout that changed
-    meanwhile, by the agent or by anyone else.  `left_out_files` are new files outside the scope,
-    `size_excess` sentences about files beyond the size limits of a change.  `person_file_count`
-    are the files that a person who took over has changed since the last attempt.  `git_refusal`:
-    what git said about a file that is not in the encoding of its attributes.
+    meanwhile, by the agent or by anyone else.  If new untracked files there are all that changed,
+    `checkout_additions` names those that no task of the run has reported.
+    `left_out_files` are new files outside the scope, `size_excess` sentences about files beyond the
+    size limits of a change.  `person_file_count` are the files that a person who took over has
+    changed since the last attempt.  `git_refusal`: what git said about a file that is not in the
+    encoding of its attributes.
     `stopped_on_request`: the worker was asked to stop, and ended the agent.
     """
 
@@ -73,6 +75,7 @@ class WorkCommitted:
     person_file_count: int | None = None
     git_refusal: str = ""
     stopped_on_request: bool = False
+    checkout_additions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,9 +45,13 @@ from yaoki.ports import (
     Workspace,
 )
 
-UNTRACKED_STATE_PREFIXES = (f"{CHECKOUT}refs/", f"{CHECKOUT}untracked ")
+UNTRACKED = f"{CHECKOUT}untracked "
+UNTRACKED_STATE_PREFIXES = (f"{CHECKOUT}refs/", UNTRACKED)
+# Not the name of a file: more untracked files than are hashed one by one.
+UNTRACKED_GROUP = f"{UNTRACKED}files"
 SHA_SHOWN = 12
 NAMES_SHOWN_MAX = 5
+ADDITIONS_MAX = 1000
 SHIM_KILLED = (
     "the shim that runs the agent was killed while its worker was alive: "
     "do not end processes that you did not start"
@@ -79,6 +83,8 @@ class WorkStage:
         self._plan_task, self._race_judge = plan_task, race_judge
         self._takes_tool_server, self._spend_watch = takes_tool_server, spend_watch
         self._settings = settings
+        # New files of the checkout, by run and name, with the task whose attempt reported them.
+        self._reported_additions: dict[tuple[str, str], str] = {}
 
     def work(self, run: Run, task: Task, claim: ClaimContext) -> StageReport:
         if task.taken_over:
@@ -237,7 +243,7 @@ class WorkStage:
         self, run: Run, task: Task, exit_: AgentExit, claim: ClaimContext
     ) -> StageReport:
         # Compare first: the commit reads the worktree through git, under its configuration.
-        tampered, disturbed = self._changed_protected(task)
+        tampered, disturbed, added = self._changed_protected(task)
         saved = self._workspace.worktrees.commit_attempt(run, task)
         if saved.worktree_missing and not saved.changed and not task.taken_over:
             # A missing worktree is not an unchanged one: its content is unknown.
@@ -266,6 +272,7 @@ class WorkStage:
             saved.git_refusal,
             # The files of the process are no proof: an agent could have written them.
             stopped_on_request=claim.stop_reason() is StopReason.STOP,
+            checkout_additions=self._unreported_additions(task, added),
         )
 
     def _choose_queue_entry(self, task: Task, claim: ClaimContext) -> QueueChoice | None:
@@ -288,9 +295,23 @@ class WorkStage:
             listed = _shorten(names)
             yield f"git ignores files of the agent, so they will not land: {listed}; see .gitignore"
 
-    def _changed_protected(self, task: Task) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    def _unreported_additions(self, task: Task, names: Sequence[str]) -> tuple[str, ...]:
+        """Each file once per run: tasks that are active at the same time see the same file.
+
+        The same task reports it again, because its first report may have been refused.
+        """
+        reported = self._reported_additions
+        if len(reported) > ADDITIONS_MAX:
+            reported.clear()
+        return tuple(
+            name for name in names if reported.setdefault((task.run_id, name), task.id) == task.id
+        )
+
+    def _changed_protected(
+        self, task: Task
+    ) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
         """Names that changed since the attempt began: in git's configuration, in the user's
-        checkout.
+        checkout, and new files there if nothing else changed.
         """
         before, now = task.work.protected_hashes, hash_protected(self._workspace, task.id)
         # Nothing can be said about a worktree that is gone; additions and changes count.
@@ -306,9 +327,12 @@ class WorkStage:
             for name in checkout
             if has_checkout and (has_refs or not name.startswith(UNTRACKED_STATE_PREFIXES))
         ]
+        tampered = tuple(name for name in names if name not in checkout)
+        if all(_is_plain_addition(name, before, now) for name in comparable):
+            return tampered, (), tuple(name.removeprefix(UNTRACKED) for name in comparable)
         described = (_with_remedy(name, before.get(name, "")) for name in comparable)
         detailed = (self._with_files(task, name) for name in described)
-        return tuple(name for name in names if name not in checkout), tuple(detailed)
+        return tampered, tuple(detailed), ()
 
     def _with_files(self, task: Task, name: str) -> str:
         """The checkout's tracked files share one hash, so the changed ones are looked up now."""
@@ -317,6 +341,13 @@ class WorkStage:
             return name
         files = self._workspace.uncommitted.edited_files(since)
         return f"{name} ({_shorten(files)})" if files else name
+
+
+def _is_plain_addition(name: str, before: Mapping[str, str], now: Mapping[str, str]) -> bool:
+    """A new untracked file; hidden ones, such as `.mcp.json`, may be settings of a program."""
+    is_new = name.startswith(UNTRACKED) and name not in before and name in now
+    is_hidden = any(part.startswith(".") for part in name.removeprefix(UNTRACKED).split("/"))
+    return is_new and not is_hidden and name != UNTRACKED_GROUP
 
 
 def _shorten(names: Sequence[str]) -> str:

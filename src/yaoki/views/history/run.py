@@ -14,7 +14,7 @@ from yaoki.views.history.check_runs import CheckRunLog, CheckRuns
 from yaoki.views.history.stoppages import Stoppage
 from yaoki.views.history.task import TaskHistory
 from yaoki.views.history.values import RecordedAnswer
-from yaoki.views.history.warnings import RunWarnings
+from yaoki.views.history.warnings import NOTED_EVENTS, RunWarnings
 from yaoki.views.plain_words import read_refusal_cause
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class RunHistory:
     refusal_counts: Counter[str] = field(default_factory=Counter)
     answers: list[RecordedAnswer] = field(default_factory=list)
     answers_left_out: int = 0
-    warnings: RunWarnings = field(default_factory=RunWarnings)
+    warnings: RunWarnings = field(default_factory=lambda: RunWarnings(events=NOTED_EVENTS))
     merged_into: str = ""
     # The executions for merges and undos, which no task made.
     check_run_log: CheckRunLog = field(default_factory=CheckRunLog)

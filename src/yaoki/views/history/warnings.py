@@ -16,8 +16,8 @@ UNDO_DROPPED = "UNDO_DROPPED"
 WARNING_EVENTS = (
     *("WARNING", "CHECKOUT_CHANGED", "BUDGET_WARNING", "PLAN_RECHECKED", UNDO_DROPPED),
 )
-# Together they tell of landed work that no check tells from its base.
-LANDING_EVENTS = ("QUALITY_JUDGMENT", "TASK_LANDED")
+# What the report lists, although the end of a run does not repeat it.
+NOTED_EVENTS = (*WARNING_EVENTS, "CHECKOUT_FILES_ADDED")
 WARNINGS_MAX = 200
 
 
@@ -37,11 +37,10 @@ class RunWarnings:
 
     by_text: dict[tuple[str, str], RunWarning] = field(default_factory=dict)
     left_out: int = 0
-    # The commits that passed although no check tells them from their base, by task.
-    _indistinct: dict[str, str] = field(default_factory=dict)
+    events: tuple[str, ...] = WARNING_EVENTS
 
     def add(self, entry: JournalEntry) -> None:
-        words = self._landing_words(entry) if entry.event in LANDING_EVENTS else _words(entry)
+        words = _words(entry) if entry.event in self.events else ""
         if not words:
             return
         key = (entry.task_id, words)
@@ -68,7 +67,7 @@ def _words(entry: JournalEntry) -> str:
     if entry.event == UNDO_DROPPED:
         wanted = entry.data.get("commit")
         return f"its undo was refused: {entry.data['why']}" if wanted else ""
-    return str(entry.data.get("message", "")) if entry.event in WARNING_EVENTS else ""
+    return str(entry.data.get("message", ""))
 
 
 def collect_warnings(entries: Iterable[JournalEntry]) -> RunWarnings:

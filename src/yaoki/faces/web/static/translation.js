@@ -77,6 +77,7 @@ const PARTS = {
   CANDIDATE_RETIRED: ({ won }) => [won ? ".won" : "", {}],
   CANDIDATE_SETTLED: ({ name, outcome }) => ["", { name, outcome: named("ended", outcome.toUpperCase()) }],
   CHECKOUT_CHANGED: ({ message }) => ["", { message: translate(message) }],
+  CHECKOUT_FILES_ADDED: ({ message }) => ["", { message: translate(message) }],
   CHECKS_REVISED: ({ revision }) => ["", { revision: revision.number }],
   CHECK_FINISHED: ({ check, outcome, seconds, rerun_seconds: reruns = [], required = true }) => [required ? "" : ".optional", { check, outcome: named("outcome", outcome), time: [seconds || 0, ...reruns].map(duration).join(" + ") }],
   ESCALATE_DECISION: ({ failure, blocked }) => ["", { failure: describeFailure(failure), reason: named("reason", blocked) }],
