@@ -210,6 +210,33 @@ def test_times_are_split_into_work_and_kinds_of_waiting() -> None:
 
 
 @pytest.mark.spec("10.6", "12.1")
+@pytest.mark.parametrize("tried_again", [False, True])
+def test_a_retry_that_a_cancellation_forestalled_is_not_counted(tried_again: bool) -> None:
+    """The run was interrupted, and its task cancelled before a worker claimed it again."""
+    lost = {"kind": "LOST", "message": "the agent was stopped on request"}
+    again = [entry(25, "TASK_CLAIMED", 1), entry(26, "ATTEMPT_STARTED", 1, 2, agent="small")]
+    entries = [
+        entry(0, "TASK_SUBMITTED", 1, 0, n=1, spec={"policy": "default"}),
+        entry(10, "TASK_CLAIMED", 1, 0),
+        entry(11, "ATTEMPT_STARTED", 1, agent="small"),
+        entry(15, "RETRY_DECISION", 1, failure=lost),
+        *(again if tried_again else []),
+        entry(35, "TASK_CANCELLED", 1, 2 if tried_again else 1, why="cancelled by a person"),
+    ]
+
+    made, _ = report_of([a_row(1, State.CANCELLED)], entries, a_branch(0))
+
+    counted = [{"kind": "LOST", "pattern": None, "count": 1}]
+    attempts, retries = made["numbers"]["attempts"], made["numbers"]["retries"]
+    assert (attempts, retries) == ((2, 1) if tried_again else (1, 0))
+    assert (made["retries"], made["not_retried"]) == (
+        (counted, []) if tried_again else ([], counted)
+    )
+    waited = {"turn_s": 10.0, "retry_s": 10.0} if tried_again else {"turn_s": 30.0, "retry_s": 0.0}
+    assert made["time"]["waiting"] == {**waited, "person_s": 0.0}
+
+
+@pytest.mark.spec("10.6", "12.1")
 def test_the_time_of_a_paused_run_was_spent_on_a_person() -> None:
     """The task waited 10 s for its turn before the pause and 20 s after it."""
     entries = [

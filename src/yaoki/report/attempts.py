@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Any
 
 from yaoki.core.model import FailureKind
-from yaoki.views.decisions import DecisionKind
+from yaoki.views.decisions import DecisionKind, ExplainedDecision
 from yaoki.views.history import (
     Attempt,
     CheckResult,
@@ -48,18 +48,28 @@ def wait_times(
     In the `pauses` of its run it waited for a person, whatever it waited for before.
     """
     times: Counter[WaitedFor] = Counter()
+    unused = history.waits[-1:] if _unused_retry(history) is not None else []
     for wait in history.waits:
         until = wait.until or end
         seconds = max(0.0, (until - wait.start).total_seconds())
         paused = sum(_overlap_s(wait.start, until, one, end) for one in pauses)
         times[WaitedFor.PERSON] += paused  # type: ignore[assignment]
-        times[_waited_for(wait)] += seconds - paused  # type: ignore[assignment]
+        cause = WaitedFor.TURN if wait in unused else _waited_for(wait)
+        times[cause] += seconds - paused  # type: ignore[assignment]
     return times
 
 
 def _overlap_s(start: datetime, until: datetime, pause: Stoppage, end: datetime) -> float:
     overlap = min(until, pause.until or end) - max(start, pause.start)
     return max(0.0, overlap.total_seconds())
+
+
+def _unused_retry(history: TaskHistory) -> ExplainedDecision | None:
+    """The last decision, if it was a retry and the task was cancelled before that began."""
+    last = history.decisions[-1] if history.decisions else None
+    if history.removal is None or last is None or last.decision is not DecisionKind.RETRY:
+        return None
+    return None if any(one.number > last.attempt for one in history.attempts) else last
 
 
 def _waited_for(wait: Wait) -> WaitedFor:
@@ -95,6 +105,10 @@ def count_failures(
                 last_cause = None
             case _:
                 pass  # decides nothing about a failure of this task
+    if unused := _unused_retry(history):
+        cause = (unused.failure_kind, unused.pattern)
+        retried -= Counter([cause])
+        not_retried[cause] += 1
     return retried, not_retried
 
 

@@ -115,7 +115,9 @@ def count_retries(history: RunHistory) -> list[Data]:
 
 
 def count_not_retried(history: RunHistory) -> list[Data]:
-    """Failures that waited for a re-run, for their group or for a person instead, by cause."""
+    """Failures that waited for a re-run, for their group or for a person instead, or whose task was
+    cancelled before its retry, by cause.
+    """
     return _by_cause(count_failures(task)[1] for task in history.tasks.values())
 
 
