@@ -209,6 +209,31 @@ def test_a_question_about_an_account_says_what_helps_and_who_waits(
     assert any(action.startswith(f"yaoki answer {ID} retry") for action in asked.actions)
 
 
+@pytest.mark.spec("10.3", "16.8")
+@pytest.mark.parametrize(
+    ("kinds", "last", "is_named"),
+    [
+        ((), None, False),
+        (("LOST", "TIMEOUT", "INCOMPLETE"), None, False),
+        (("INCOMPLETE",), a_failure(K.INCOMPLETE, pattern=NO_CHANGE_CHECK), False),
+        (("INCOMPLETE",), a_failure(K.INCOMPLETE, check="no-omission"), True),
+        (("QUALITY_FAILURE", "INCOMPLETE"), None, True),
+        (("CONFLICT",), None, True),
+    ],
+)
+def test_a_question_about_unchanged_work_names_the_rejected_work_before_it(
+    kinds: tuple[str, ...], last: Failure | None, is_named: bool
+) -> None:
+    """`nothing was changed` alone sounds as if no attempt had done anything."""
+    task = replace(an_active_task(Stage.VERIFY), failure_kinds=kinds, feedback=last)
+
+    text = report(a_failure(K.INCOMPLETE, check=NO_CHANGE_CHECK), task).question.text
+
+    words = f" Earlier attempts left work that was rejected: yaoki recover {task.id}."
+    assert (words in text) == is_named
+    assert text.endswith(" Accept it as done (waive), try again, take over or abort?")
+
+
 @pytest.mark.spec("10.3")
 @pytest.mark.parametrize(
     ("files", "what"),

@@ -55,6 +55,8 @@ MESSAGE_MAX = 500
 AGENTLESS_KINDS = frozenset({TaskKind.CHECK, TaskKind.GROUP})
 QUESTION_MAX = 2000
 GIVEN_UP_MAX = 160
+# An attempt without a change never fails by these.
+WORK_REJECTED = frozenset({FailureKind.QUALITY_FAILURE.value, FailureKind.CONFLICT.value})
 MARKED_SHOWN = 3
 CHECKS_SHOWN = 3
 COMMENTS_REMEDY = "If the task is to write comments, add a check that fails without them (grep)."
@@ -354,9 +356,22 @@ def _acceptance_question(task: Task, failure: Failure) -> str:
     return shorten(
         f"{task.spec.name}: {what} {'were' if trivial else 'was'} changed, and "
         f"{_checks_of_unchanged(task, failure)}.{work}{agent}{remedy}"
-        f" {can[0].upper()}{can[1:]} or abort?",
+        f"{_rejected_work(task)} {can[0].upper()}{can[1:]} or abort?",
         QUESTION_MAX,
     )
+
+
+def _rejected_work(task: Task) -> str:
+    """A person who accepts an unchanged task must hear of the work that others had left."""
+    last = task.feedback
+    left_work = (
+        last is not None
+        and last.kind is FailureKind.INCOMPLETE
+        and last.pattern not in {NO_CHANGE_CHECK, AGENT_FAILED_PATTERN}
+    )
+    if not left_work and WORK_REJECTED.isdisjoint(task.failure_kinds):
+        return ""
+    return f" Earlier attempts left work that was rejected: yaoki recover {task.id}."
 
 
 def _issue(task: Task, failure: Failure, decision: RetryDecision) -> str:
