@@ -169,6 +169,8 @@ def _no_last_try_words(data: Data) -> str:
 
 
 def _landing_words(data: Data) -> str:
+    if data.get("is_verification"):
+        return f"verified on {data['commit'][:10]}"
     already = " (no change; the branch does not move)" if data.get("already") else ""
     leader = data.get("taken_along_by")
     along = f" (together with {leader})" if leader else ""

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from yaoki.core.lazy_dataclass import dataclass, field
-from yaoki.core.model import CheckRunPurpose, Reason, State
+from yaoki.core.model import CheckRunPurpose, Reason, State, TaskKind
 from yaoki.core.text import format_count, format_duration
 from yaoki.views.history import Attempt, Judgment, TaskHistory, build_history
 from yaoki.views.history.check_runs import CheckRuns, describe_check_runs, sum_check_runs
@@ -212,7 +212,8 @@ def _headline(view: TaskView, waits: str, names: Mapping[str, str]) -> str:
         case State.DONE:
             ended = f"; its agent: {row.agent_exit}" if row.agent_exit else ""
             undo = f"; {waits}" if waits else ""
-            landed = f": landed as {row.landed_commit[:10]}" if row.landed_commit else ""
+            did = "verified on" if row.kind == TaskKind.CHECK else "landed as"
+            landed = f": {did} {row.landed_commit[:10]}" if row.landed_commit else ""
             return f"DONE{landed}{ended}{undo}"
         case State.ESCALATED:
             return f"ESCALATED: it needs your answer{_because(view.reason)}"

@@ -44,6 +44,7 @@ from yaoki.core.model import (
     RecoveryStrategy,
     Stage,
     Task,
+    TaskKind,
     Verdict,
 )
 from yaoki.core.model.outcome import MARKED_FILES_PARAM, describe_exit
@@ -455,7 +456,8 @@ def _with_left_out_files(task: Task, failure: Failure) -> Failure:
 
 
 def _after_landing(task: Task, report: CommitLanded) -> tuple[Event, ...]:
-    landed = Landed(report.commit, report.was_there_before, report.taken_along_by)
+    is_verification = report.was_there_before and task.spec.kind is TaskKind.CHECK
+    landed = Landed(report.commit, report.was_there_before, report.taken_along_by, is_verification)
     if task.recovery_strategy is not None:
         return (landed, _recovery_note(task, task.recovery_strategy))
     if not task.failed_attempts:

@@ -259,6 +259,8 @@ class Landed:
     commit: str
     already: bool = False
     taken_along_by: str = ""
+    # It has no work of its own: the commit that was there passed its checks.
+    is_verification: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -169,7 +169,9 @@ def task_lines(
 def _state_words(view: TaskView) -> tuple[str, str]:
     row = view.row
     where = f"{row.state.value} {row.stage}" if row.state is State.ACTIVE else row.state.value
-    return where, f"attempt {row.attempt}" if row.attempt else ""
+    # A final check that passed has made nothing that could be attempted again.
+    is_verified = row.state is State.DONE and is_proof(view)
+    return where, f"attempt {row.attempt}" if row.attempt and not is_verified else ""
 
 
 def _inherited_words(checks: Sequence[str]) -> str:
@@ -246,7 +248,8 @@ def story_line(entry: JournalEntry, name: str) -> str:
     words = describe_entry(entry)
     if not words:
         return ""
-    attempt = f"  attempt {entry.attempt}" if entry.attempt else ""
+    is_counted = entry.attempt and not entry.data.get("is_verification")
+    attempt = f"  attempt {entry.attempt}" if is_counted else ""
     return (
         f"{local_time(entry.at)} {clean_line(name, NAME_CHARS)}{attempt}  "
         f"{clean_line(words, QUESTION_CHARS)}"

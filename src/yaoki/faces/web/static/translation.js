@@ -111,8 +111,8 @@ const PARTS = {
   TASK_BLAMED: ({ culprit, partners = [], looked: n }) => [partners.length ? ".partners" : "", { culprit, partners: partners.join(", "), n }],
   TASK_BLOCKED: ({ dependents: n }) => ["", { n }],
   TASK_CANCELLED: ({ kept }) => [kept ? ".kept" : "", { kept: kept && shortCommit(kept) }],
-  TASK_LANDED: ({ commit, already, taken_along_by }) => [
-    taken_along_by ? ".together" : already ? ".already" : "",
+  TASK_LANDED: ({ commit, already, taken_along_by, is_verification }) => [
+    is_verification ? ".verified" : taken_along_by ? ".together" : already ? ".already" : "",
     { commit: shortCommit(commit), leader: taken_along_by },
   ],
   TASK_REVIVED: ({ dependents: n }) => ["", { n }],
