@@ -55,7 +55,7 @@ class Slot:
 
 @dataclass(slots=True)
 class StopRequest:
-    """A request by signal: `drain` lets running agents finish, `now` does not."""
+    """A request by signal: `drain` lets active attempts finish, `now` does not."""
 
     drain: bool = False
     now: bool = False

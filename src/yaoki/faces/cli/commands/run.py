@@ -323,11 +323,11 @@ def _serve(
     stop_at: datetime | None,
 ) -> Pool:
     """Run the tasks, and again as long as a person answers while the screen is kept open."""
-    from yaoki.app.serve import STOPPING_NOW, serve_run
+    from yaoki.app.serve import FINISHING_FIRST, STOPPING_NOW, serve_run
 
     def on_stop_request(stop: StopRequest) -> None:
         following.stop_requested = True
-        later = "running agents finish first; interrupt again to stop them now"
+        later = f"{FINISHING_FIRST}; interrupt again to stop them now"
         following.note = STOPPING_NOW if stop.now else later
 
     app.carried_run_id = run.id

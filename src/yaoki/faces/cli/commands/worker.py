@@ -114,7 +114,7 @@ def _serve(
     store: str,
     tell: PrintLine,
 ) -> int:
-    from yaoki.app.serve import STOPPING_NOW, serve_open_runs
+    from yaoki.app.serve import FINISHING_FIRST, STOPPING_NOW, serve_open_runs
 
     slots = slots or app.settings.limits.parallel
     outlive_terminal()
@@ -130,7 +130,7 @@ def _serve(
             # disk this is not recorded, but the worker stops.
             with suppress(YaokiError):
                 lock.mark_ready(slots=slots, tags=list(all_tags), stopping=True)
-        tell(f"worker: {STOPPING_NOW}" if stop.now else "worker: running agents finish first")
+        tell(f"worker: {STOPPING_NOW if stop.now else FINISHING_FIRST}")
 
     page = _page(app, store, tell) if lock is not None and app.settings.ui.background else None
     try:
