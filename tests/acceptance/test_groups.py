@@ -152,7 +152,7 @@ def test_a_failed_subtask_is_escalated_when_no_other_recovery_is_allowed(project
     assert "note: group trio waits for b" in done.out, "it is not left out while it asks"
     why = project.yaoki("why", "b", "--json").document["decisions"]
     assert (why[0]["decision"], why[0]["rule"]) == ("ESCALATE", "8.3")
-    assert "its last try from the run branch is used up" in project.yaoki("trace", "b").out
+    assert "its re-run from the run branch is used up" in project.yaoki("trace", "b").out
     group = project.yaoki("why", "trio").out
     assert "because   \n" not in group
     assert f"because   {project.task('b')['id']} failed" in group

@@ -52,7 +52,7 @@ def test_a_run_its_summary_and_its_report_have_words_instead_of_codes(prepared: 
     for text in (out, report, status):
         assert CODES.findall(text) == [], text
     assert "asks  attempt 1  needs you: Which colour?\n" in out
-    assert "out of retries; one last try follows when no other task can run, if other work" in out
+    assert "out of retries; one re-run follows when no other task can run, if other work" in out
     unfit = "check lint: its result cannot be trusted: the check itself changed files: README. "
     frozen = "A retry runs the same check: change it in the plan or yaoki.toml, then: yaoki plan "
     assert f"{unfit}{frozen}recheck {run}." in " ".join(whys["fix"].split())

@@ -143,7 +143,7 @@ def test_a_task_is_not_rerun_unless_another_task_has_landed(project: Project) ->
 
     assert run.code == 4
     assert (project.task("one")["reason"], project.task("one")["attempt"]) == ("MAX_RETRIES", 2)
-    words = "no other task has landed since it started, so there is no last try from the run branch"
+    words = "no other task has landed since it started, so there is no re-run from the run branch"
     (line,) = [line for line in run.out.splitlines() if "attempt 2  needs you: " in line]
     assert line.endswith(f"(out of retries; {words})")
     assert words in " ".join(project.yaoki("why", "one").out.split())

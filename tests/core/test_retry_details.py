@@ -202,8 +202,7 @@ WIDE = a_policy(rules={kind: RetryRule(50) for kind in FailureKind})
             a_failure(FailureKind.CONFLICT),
             (
                 *(ESCALATE, 2, 2, "5.1"),
-                "retries for CONFLICT: 2 of 2 used; there is no last try from the run branch "
-                "after a conflict",
+                "retries for CONFLICT: 2 of 2 used; a conflict gets no re-run from the run branch",
                 "max_retries above 2",
             ),
         ),
@@ -688,7 +687,7 @@ def test_a_dead_letter_is_recorded_before_its_question() -> None:
         (
             "",
             "8.4",
-            "nothing landed, so there is no last try from the run branch",
+            "nothing landed, so there is no re-run from the run branch",
             "another task's landing since this one began",
         ),
         (

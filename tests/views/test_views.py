@@ -152,12 +152,12 @@ def test_only_open_needs_are_named() -> None:
     [
         (
             {},
-            "one last try follows when no other task can run, "
+            "one re-run follows when no other task can run, "
             "if other work has landed or another agent is left",
         ),
         (
             {"reason": "MAX_RETRIES_INTEGRATION"},
-            "waits until no other task can run; its last try from the run branch is used up",
+            "waits until no other task can run; its re-run from the run branch is used up",
         ),
         (
             {"parent": TaskId("run00001-2")},
@@ -379,18 +379,17 @@ def test_a_failure_names_its_first_item() -> None:
 @pytest.mark.parametrize(
     ("blocked", "rule", "words"),
     [
-        ("MAX_RETRIES", "8.4", "out of retries; nothing landed, so there is no last try"),
+        ("MAX_RETRIES", "8.4", "out of retries; nothing landed, so there is no re-run"),
         ("MAX_RETRIES", "5.1", "out of retries"),
         (
             "MAX_RETRIES_INTEGRATION",
             "8.4",
-            "out of retries, including the one from the newest work",
+            "out of retries, including the re-run",
         ),
         (
             "CONFLICT",
             "5.1",
-            "in conflict with other work; there is no last try from the run branch after a "
-            "conflict",
+            "in conflict with other work; a conflict gets no re-run from the run branch",
         ),
     ],
 )
@@ -400,7 +399,7 @@ def test_the_line_that_ends_the_retries_says_why_no_last_try_follows(
     data = {
         "failure": {"message": "1 != 2"},
         "blocked": blocked,
-        "reason": {"description": "nothing landed, so there is no last try"},
+        "reason": {"description": "nothing landed, so there is no re-run"},
         "why": {"rule": rule},
     }
 
@@ -427,9 +426,9 @@ def test_the_line_of_a_question_names_the_futile_attempts_that_ended_the_retries
 @pytest.mark.parametrize(
     ("blocked", "rule", "words"),
     [
-        ("MAX_RETRIES", "5.1", "out of retries; one last try follows when "),
-        ("MAX_RETRIES", "4.6", "the same failure 3 times in a row; one last try follows when "),
-        ("MAX_RETRIES_INTEGRATION", "8.4", "out of retries; its last try from the run branch is"),
+        ("MAX_RETRIES", "5.1", "out of retries; one re-run follows when "),
+        ("MAX_RETRIES", "4.6", "the same failure 3 times in a row; one re-run follows when "),
+        ("MAX_RETRIES_INTEGRATION", "8.4", "out of retries; its re-run from the run branch is"),
     ],
 )
 def test_the_line_before_a_last_try_names_what_ended_the_retries(

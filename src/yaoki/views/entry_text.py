@@ -22,7 +22,7 @@ from yaoki.views.plain_words import (
     describe_reason,
     read_refusal_cause,
 )
-from yaoki.views.wait_text import LAST_TRY
+from yaoki.views.wait_text import RERUN_FOLLOWS
 
 if TYPE_CHECKING:
     from yaoki.ports import JournalEntry
@@ -155,11 +155,11 @@ def _escalation_words(data: Data) -> str:
     if blocked == Reason.NEEDS_HUMAN:
         return words
     ended = data.get("why", {}).get("inputs", {}).get("retries_ended") or describe_reason(blocked)
-    end = "; ".join(filter(None, (ended, _no_last_try_words(data))))
+    end = "; ".join(filter(None, (ended, _no_rerun_words(data))))
     return f"{words} ({end})"
 
 
-def _no_last_try_words(data: Data) -> str:
+def _no_rerun_words(data: Data) -> str:
     """Why no try from the run branch follows, where the reason of the question does not say it."""
     if data["blocked"] == Reason.MAX_RETRIES_INTEGRATION:
         return ""
@@ -239,7 +239,7 @@ def _note_words(data: Data) -> str:
 def _hold_words(data: Data) -> str:
     """Retries may be left: the reason why none follows is then another rule than their limit."""
     used = data["blocked"] == Reason.MAX_RETRIES_INTEGRATION
-    last = "its last try from the run branch is used up" if used else LAST_TRY
+    last = "its re-run from the run branch is used up" if used else RERUN_FOLLOWS
     why = data.get("why", {})
     by_limit = used or why.get("rule", LIMIT_RULE) == LIMIT_RULE
     end = describe_reason(Reason.MAX_RETRIES) if by_limit else why["inputs"]["reasoning"]
@@ -338,7 +338,7 @@ _WORDS: Mapping[str, Callable[[Data], str]] = {
     "ESCALATE_DECISION": _escalation_words,
     "RESULT_NOTED": _note_words,
     "RERUN_HELD": _hold_words,
-    "RERUN_GRANTED": lambda data: f"one last try from the run branch at {data['head'][:10]}",
+    "RERUN_GRANTED": lambda data: f"one re-run from the run branch at {data['head'][:10]}",
     "RECOVERY_START": _recovery_start_words,
     "RECOVERY_COMPLETE": _recovery_words,
     "TASK_BLAMED": _blame_words,

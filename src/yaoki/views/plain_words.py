@@ -24,7 +24,7 @@ KINDS: Mapping[str, str] = {
 }
 REASONS: Mapping[str, str] = {
     "MAX_RETRIES": "out of retries",
-    "MAX_RETRIES_INTEGRATION": "out of retries, including the one from the newest work",
+    "MAX_RETRIES_INTEGRATION": "out of retries, including the re-run",
     "CONFLICT": "in conflict with other work",
     "SYSTEM_ERROR_TRANSIENT": "a temporary error persists",
     "SYSTEM_ERROR_PERMANENT": "something is missing or forbidden",

@@ -34,8 +34,8 @@ _PROBLEMS = {
 }
 
 
-LAST_TRY = (
-    "one last try follows when no other task can run, if other work has landed or another agent is "
+RERUN_FOLLOWS = (
+    "one re-run follows when no other task can run, if other work has landed or another agent is "
     "left"
 )
 UNDO_WORDS = "will be undone when no task of the run is running"
@@ -183,5 +183,5 @@ def _hold_words(row: TaskRow) -> str:
     if row.parent:
         return "waits until no other task can run; then its group is recovered"
     if row.reason == Reason.MAX_RETRIES_INTEGRATION:
-        return "waits until no other task can run; its last try from the run branch is used up"
-    return LAST_TRY
+        return "waits until no other task can run; its re-run from the run branch is used up"
+    return RERUN_FOLLOWS

@@ -207,7 +207,7 @@ def escalate_without_rerun(task: Task, why: str, moment: ClockAndChance) -> tupl
     assert failure is not None, f"{task.id} awaits a re-run without a failure"
     rule = task.spec.policy.rules.get(failure.kind)
     ended = retry.describe_futile_end(task, failure)
-    alone = f"{why}, so there is no last try from the run branch"
+    alone = f"{why}, so there is no re-run from the run branch"
     decision = RetryDecision(
         RetryAction.ESCALATE,
         failure.kind,

@@ -147,7 +147,7 @@ CUT_OFF_CAUSES = frozenset({EndCause.CANCEL, EndCause.LEASE, EndCause.STOP})
 
 
 # Each retry after a conflict has the run branch merged in, as a re-run would.
-NO_TRY_AFTER_CONFLICT = "there is no last try from the run branch after a conflict"
+NO_TRY_AFTER_CONFLICT = "a conflict gets no re-run from the run branch"
 # Why yaoki ended an agent, in words that follow "the agent".
 END_WORDS: Mapping[str, str] = {
     EndCause.DEADLINE: "took too long and was stopped",

@@ -43,7 +43,7 @@ from yaoki.views.plain_words import (
     describe_cause,
     read_refusal_cause,
 )
-from yaoki.views.wait_text import LAST_TRY
+from yaoki.views.wait_text import RERUN_FOLLOWS
 
 # The decision of a person who undid a task; an answer has its choices.
 UNDO = "undo"
@@ -299,7 +299,7 @@ def _tell_person(history: TaskHistory, _: Timeline, entry: JournalEntry) -> None
 def _hold(_: TaskHistory, timeline: Timeline, entry: JournalEntry) -> None:
     timeline.fail_attempt(entry, AttemptEnd.HELD)
     timeline.stage = Stage.PREPARE
-    timeline.begin_wait(entry, WaitCause.HELD, words=LAST_TRY, after_failure=True)
+    timeline.begin_wait(entry, WaitCause.HELD, words=RERUN_FOLLOWS, after_failure=True)
 
 
 def _answer(history: TaskHistory, timeline: Timeline, entry: JournalEntry) -> None:
