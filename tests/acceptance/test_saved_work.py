@@ -68,6 +68,28 @@ def test_the_work_of_a_person_in_a_task_whose_need_is_given_up_is_saved_and_list
     assert project.git("show", "mine:person.txt") == "mine"
 
 
+@pytest.mark.full
+@pytest.mark.spec("8.5", "12.1")
+def test_the_saved_work_of_landed_tasks_is_marked(project: Project) -> None:
+    """People look for the work that did not land."""
+    failing: dict[str, Any] = {"id": "b", "checks": ["b"], **ONCE}
+    tasks = [failing, {"id": "a", "checks": ["a"]}]
+    checks = {"a": file_contains("a.txt"), "b": file_contains("b.txt")}
+    script = {"a": [writes("a.txt")], "b": [writes("b.txt", "bad\n")]}
+    plan = project.plan(a_plan(script, tasks, checks))
+    assert project.yaoki("run", plan, "--quiet", "--parallel", "1").code == 4
+    landed, failed = project.task("a")["id"], project.task("b")["id"]
+
+    listed = project.yaoki("recover")
+    kept = project.query("recover", "--json").document["kept"]
+
+    marked = [line for line in listed.out.splitlines() if "; its task has landed" in line]
+    assert [line.split()[0] for line in marked] == [landed], listed.out
+    assert {one["task"]: one["task_landed"] for one in kept} == {landed: True, failed: False}
+    command = f"yaoki recover {failed} --attempt 1 --branch NAME"
+    assert listed.out.splitlines()[-1] == f"next: {command}"
+
+
 @pytest.mark.spec("14.4", "0.2")
 def test_a_file_that_git_refuses_goes_back_to_the_agent_in_the_words_of_git(
     project: Project,

@@ -1,4 +1,4 @@
-"""Saved work without changes: attempts at the commit they began at, or at another task's commit."""
+"""What saved work is still good for: attempts without changes, and those of landed tasks."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from yaoki.adapters.store.tables import journal_pages
+from yaoki.core.model import State
 from yaoki.errors import YaokiError
 from yaoki.views.history import TaskHistory, build_run_history
 
@@ -29,6 +30,17 @@ def find_empty_attempts(app: App, works: Sequence[SavedWork]) -> Mapping[str, da
     except YaokiError:
         # Saved work is listed whatever happened to the store.
         return {}
+
+
+def find_landed_tasks(app: App, works: Sequence[SavedWork]) -> frozenset[str]:
+    """The tasks of the works whose work has landed; empty without a store."""
+    mine = {work.task_id.rpartition("-")[0] for work in works}
+    try:
+        runs = [run for run in app.store.runs() if run.id in mine] if app.has_store else []
+        rows = [row for run in runs for row in app.store.rows(run.id)]
+    except YaokiError:
+        return frozenset()
+    return frozenset(row.id for row in rows if row.state is State.DONE and row.landed_commit)
 
 
 def _empty_attempts_of_run(

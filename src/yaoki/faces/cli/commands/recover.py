@@ -48,7 +48,7 @@ def recover(
     With --branch, create a branch at it.
     """
     from yaoki.app.build import App
-    from yaoki.app.empty_attempts import find_empty_attempts
+    from yaoki.app.empty_attempts import find_empty_attempts, find_landed_tasks
     from yaoki.app.orphans import suggest_unpacking
 
     app = App(repo.absolute())
@@ -59,7 +59,8 @@ def recover(
         works.sort(key=lambda work: empty.get(work.ref, work.at))
         if branch:
             return _make_branch(app, works, empty, branch, as_json=as_json)
-        _list(works, empty, suggest_unpacking(app), as_json=as_json)
+        landed = find_landed_tasks(app, works)
+        _list(works, empty, landed, suggest_unpacking(app), as_json=as_json)
     finally:
         app.close()
     return 0
@@ -118,10 +119,17 @@ def _make_branch(
 
 
 def _list(
-    works: list[SavedWork], empty: Mapping[str, datetime], unpack_archive: str, *, as_json: bool
+    works: list[SavedWork],
+    empty: Mapping[str, datetime],
+    landed: frozenset[str],
+    unpack_archive: str,
+    *,
+    as_json: bool,
 ) -> None:
     if as_json:
-        saved = [_work_document(work, empty) for work in works]
+        saved = [
+            {**_work_document(work, empty), "task_landed": work.task_id in landed} for work in works
+        ]
         print_document({"schema": SCHEMA, "kept": saved})
         return
     rows = [
@@ -132,7 +140,8 @@ def _list(
                 local_date_time(empty.get(w.ref, w.at)),
                 w.commit[:10],
             ),
-            "left no changes" if w.ref in empty else _describe(w),
+            ("left no changes" if w.ref in empty else _describe(w))
+            + ("; its task has landed" if w.task_id in landed else ""),
         )
         for w in works[-SHOWN:]
     ]
@@ -142,6 +151,8 @@ def _list(
     if len(works) > SHOWN:
         print_wrapped(f"… {len(works) - SHOWN} older ones: yaoki recover --json")
     own = [work for work in works if work.ref not in empty]
+    # What has landed is on the run branch: people look for the rest.
+    own = [work for work in own if work.task_id not in landed or _is_late(work)] or own
     if own:
         last = own[-1]
         print_next_command(f"yaoki recover {last.task_id} --attempt {last.attempt} --branch NAME")
@@ -151,8 +162,12 @@ def _list(
 
 def _describe(work: SavedWork) -> str:
     """Work saved after the end of the attempt, often a person's, has the subject of the attempt."""
-    later = ", changed after the attempt" if "-late" in work.ref else ""
+    later = ", changed after the attempt" if _is_late(work) else ""
     return f"{clean_line(work.subject, 80)}{later}"
+
+
+def _is_late(work: SavedWork) -> bool:
+    return "-late" in work.ref
 
 
 def _work_document(work: SavedWork, empty: Mapping[str, datetime]) -> dict[str, object]:
