@@ -66,6 +66,32 @@ def test_an_escalated_task_blocks_its_dependents_until_it_is_answered_with_retry
     assert {t["state"] for t in project.status()["tasks"]} == {"DONE"}
 
 
+@pytest.mark.full
+@pytest.mark.spec("10.4", "12.1")
+def test_words_can_be_added_until_the_attempt_starts(prepared: Prepared) -> None:
+    project, stands = prepared.after(run_with_failed_base)
+    base = stands["tasks"][0]
+    assert project.yaoki("answer", "base", "retry").code == 0
+
+    without = project.yaoki("answer", "base", "retry")
+    one = project.yaoki("answer", "base", "retry", "write", "good")
+    two = project.yaoki("answer", "base", "retry", "into", "it")
+    new = project.yaoki("answer", "top", "retry", "for", "nobody")
+    resumed = project.yaoki("resume")
+    late = project.yaoki("answer", "base", "retry", "too", "late")
+
+    assert (without.code, "already waits for its next attempt" in without.err) == (6, True)
+    assert f'yaoki answer {base["id"]} retry "words for the agent"' in without.err
+    for added in (one, two):
+        assert added.code == 0, added.err
+        assert "the agent of attempt 2 gets these words as well" in added.out
+    assert (new.code, "has no open question: it is WAITING" in new.err) == (6, True)
+    assert resumed.code == 0, resumed.out + resumed.err
+    assert "write good\ninto it" in project.prompt(base, 2)
+    assert (late.code, "has no open question: it is DONE" in late.err) == (6, True)
+    assert project.yaoki("doctor").code == 0, "the journal folds to the rows"
+
+
 @pytest.mark.spec("10.3", "12.1")
 def test_an_open_question_of_an_older_run_is_not_forgotten(prepared: Prepared) -> None:
     project, stands = prepared.after(run_with_failed_base)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from yaoki.core.decide.account import awaited_account
 from yaoki.core.machine.events import Event
 from yaoki.core.machine.request_events import WaitEnded
-from yaoki.core.model import Run, State, Task, TaskId
+from yaoki.core.model import Run, Stage, State, Task, TaskId
 from yaoki.engine.commands.extend import suggest_next
 from yaoki.errors import NotNow
 from yaoki.ports import AccountRow, Clock, CommandStore
@@ -35,6 +35,8 @@ class EndWaitCommand:
         task = self._store.task(task_id)
         closed = accounts.get(awaited_account(task))
         if not _can_end(task, closed, now):
+            if _takes_words(task) and not (closed is not None and closed.asking_task):
+                return self._add_words(task_id, words, how)
             raise self._refusal(task, closed)
         account = closed.name if closed and closed.until > now else ""
         changes = [(task_id, _end_wait(WaitEnded(account, words, how)))]
@@ -59,6 +61,25 @@ class EndWaitCommand:
                 hint=f"yaoki status {run.id}",
             )
         return ended
+
+    def _add_words(self, task_id: TaskId, words: str, how: str) -> Task:
+        """Words that a person gives after the answer, until the next attempt starts."""
+
+        def decide(task: Task) -> Sequence[Event]:
+            if not words:
+                raise NotNow(
+                    f"{task.id} already waits for its next attempt",
+                    hint=f'yaoki answer {task.id} retry "words for the agent"',
+                )
+            if not _takes_words(task):
+                state = task.state.value
+                raise NotNow(
+                    f"{task.id} no longer waits: it is {state}", hint=f"yaoki why {task.id}"
+                )
+            earlier = f"{task.answer_text}\n" if task.answer_text else ""
+            return (WaitEnded("", f"{earlier}{words}", how),)
+
+        return self._store.amend(task_id, decide)
 
     def _accounts(self) -> dict[str, AccountRow]:
         return {account.name: account for account in self._store.accounts()}
@@ -94,6 +115,13 @@ def _can_end(task: Task, closed: AccountRow | None, now: datetime) -> bool:
         return False
     delayed = task.due_at is not None and task.due_at > now
     return delayed or (closed is not None and closed.until > now)
+
+
+def _takes_words(task: Task) -> bool:
+    """Does an agent begin another attempt as soon as a worker is free?"""
+    is_ready = task.state is State.WAITING and task.stage is Stage.PREPARE
+    is_postponed = task.awaiting_rerun or task.awaiting_race or task.decision_due or task.taken_over
+    return is_ready and not is_postponed and bool(task.attempt and task.agent)
 
 
 def _end_wait(event: WaitEnded) -> Decide:

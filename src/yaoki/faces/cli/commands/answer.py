@@ -227,13 +227,16 @@ def _answer(
     from yaoki.app import commands
     from yaoki.app.recheck import describe_outdated_checks
 
-    waited = app.reads.task(task_id).state is State.WAITING
+    before = app.reads.task(task_id)
+    waited = before.state is State.WAITING
     task = commands.answer_task(app, task_id, choice, words, check, how=answer_channel())
     document = commands.answer_document(app, task, choice)
     if as_json:
         print_document(document)
         return 0
     result = _ended_wait(app, task) if waited else _describe_result(task, choice)
+    if waited and before.due_at is None and before.stage is Stage.PREPARE:
+        result = f"the agent of attempt {task.attempt + 1} gets these words as well"
     if choice is Choice.ABORT:
         saved = commands.tasks_with_saved_work(app, [task.id])
         result += f"; the work of its attempts is saved: yaoki recover {task.id}" if saved else ""
