@@ -109,6 +109,18 @@ def test_a_path_of_a_command_that_never_existed_is_marked(
     assert finding.params.get(MISSING_PATH_PARAM, "") == expected
 
 
+@pytest.mark.spec("6.2", "10.1")
+@pytest.mark.parametrize("code", [1, 126])
+def test_a_failure_names_files_without_the_folder_of_the_proof_room(
+    check_run: CheckRun, code: int
+) -> None:
+    """A long path of a cache, which is another one in the next attempt."""
+    finding = check_run.sh(f"echo Error in $PWD/test/lowercase.js; exit {code}")
+
+    assert finding.message.endswith("Error in test/lowercase.js")
+    assert str(check_run.worktree) not in str(finding.params)
+
+
 @pytest.mark.quick_cases(6)
 @pytest.mark.spec("6.1")
 @pytest.mark.parametrize(

@@ -91,7 +91,11 @@ class CommandCheckRun:
         """The last line of the output, in which a shell names the command that was not found."""
         lines = self.last_lines()
         last = next((line for line in reversed(lines) if line.strip()), "")
-        return one_line(last, LAST_LINE_CHARS)
+        return one_line(self._without_room(last), LAST_LINE_CHARS)
+
+    def _without_room(self, text: str) -> str:
+        """The text with paths relative to the worktree: the next proof room is another folder."""
+        return remove_paths(text, list_worktree_paths(self.output()))
 
     def evidence(self) -> dict[str, Any]:
         """The fields that every finding about this run has."""
@@ -138,7 +142,8 @@ class CommandCheckRun:
         line = _most_telling_line(fields["output"], counts=bool(suite.idle_reason))
         if wrong_call and (suite.stop.load_error or suite.idle_reason):
             # A runner prints its counts or its folder below it, or on the other channel.
-            line = remove_paths(wrong_call, list_worktree_paths(self.output()))
+            line = wrong_call
+        line = self._without_room(line)
         is_option = is_unknown_pytest_option(wrong_call)
         is_unread = self.spec.pattern in PATTERNS_WITH_NAMES and line and not wrong_call
         remark = " (its output was not understood)" if is_unread else ""

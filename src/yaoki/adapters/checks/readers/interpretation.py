@@ -137,10 +137,11 @@ def describe_unread_output(command: CommandOutput) -> str:
 
 
 def _make_safe(text: str, command: CommandOutput) -> str:
-    """Masks secrets, removes terminal codes and lone surrogates, which a store cannot write."""
-    return (
-        command.mask_secrets(strip_terminal_codes(text)).encode("utf-8", "replace").decode("utf-8")
-    )
+    """Masks secrets, removes terminal codes, the path of the proof room, and lone surrogates, which
+    a store cannot write.
+    """
+    masked = command.mask_secrets(strip_terminal_codes(text))
+    return remove_worktree_path(masked, command).encode("utf-8", "replace").decode("utf-8")
 
 
 def _short(text: str, command: CommandOutput, limit: int) -> str:
