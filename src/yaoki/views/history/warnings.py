@@ -18,6 +18,8 @@ WARNING_EVENTS = (
 )
 # What the report lists, although the end of a run does not repeat it.
 NOTED_EVENTS = (*WARNING_EVENTS, "CHECKOUT_FILES_ADDED")
+# Together they tell of landed work that no check tells from its base.
+LANDING_EVENTS = ("QUALITY_JUDGMENT", "TASK_LANDED")
 WARNINGS_MAX = 200
 
 
@@ -38,9 +40,14 @@ class RunWarnings:
     by_text: dict[tuple[str, str], RunWarning] = field(default_factory=dict)
     left_out: int = 0
     events: tuple[str, ...] = WARNING_EVENTS
+    # The commits that passed although no check tells them from their base, by task.
+    _indistinct: dict[str, str] = field(default_factory=dict)
 
     def add(self, entry: JournalEntry) -> None:
-        words = _words(entry) if entry.event in self.events else ""
+        if entry.event in LANDING_EVENTS:
+            words = self._landing_words(entry)
+        else:
+            words = _words(entry) if entry.event in self.events else ""
         if not words:
             return
         key = (entry.task_id, words)
@@ -68,10 +75,3 @@ def _words(entry: JournalEntry) -> str:
         wanted = entry.data.get("commit")
         return f"its undo was refused: {entry.data['why']}" if wanted else ""
     return str(entry.data.get("message", ""))
-
-
-def collect_warnings(entries: Iterable[JournalEntry]) -> RunWarnings:
-    warnings = RunWarnings()
-    for entry in entries:
-        warnings.add(entry)
-    return warnings
