@@ -75,3 +75,10 @@ def _words(entry: JournalEntry) -> str:
         wanted = entry.data.get("commit")
         return f"its undo was refused: {entry.data['why']}" if wanted else ""
     return str(entry.data.get("message", ""))
+
+
+def collect_warnings(entries: Iterable[JournalEntry]) -> RunWarnings:
+    warnings = RunWarnings()
+    for entry in entries:
+        warnings.add(entry)
+    return warnings
