@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from yaoki.core.decide.baseline import weigh
-from yaoki.core.decide.escalation import AGENTLESS_KINDS
 from yaoki.core.decide.integrity import INTEGRITY_CHECK
 from yaoki.core.decide.same_at_base import SAME_AT_BASE
 from yaoki.core.decide.waived_failures import describe_waiver
 from yaoki.core.forgotten_files import find_forgotten_files
 from yaoki.core.hidden_checks import conceal_details
 from yaoki.core.landing_notes import landing_notes
-from yaoki.core.lazy_dataclass import dataclass, field, replace
-from yaoki.core.leaks import SECRETS_CHECK
+from yaoki.core.lazy_dataclass import replace
 from yaoki.core.model import (
     FINAL_CHECK_NAME,
     BaselineMode,
@@ -28,12 +26,12 @@ from yaoki.core.model import (
     TaskKind,
 )
 from yaoki.core.model.change import Change, ChangeContext
-from yaoki.core.model.check_definition import DefinitionReview, ParametrizedTests
+from yaoki.core.model.check_definition import ParametrizedTests
 from yaoki.core.model.check_types import AGENT_CHECKS, PROGRAM_CHECKS
-from yaoki.core.model.names import CONFLICT_MARKERS_CHECK
 from yaoki.core.model.outcome import OUTSIDE_CHANGE_PARAM, PASSED_ON_BASE_PARAM
 from yaoki.engine.claim_context import ClaimContext
 from yaoki.engine.stages.baseline_comparison import BaselineComparison
+from yaoki.engine.stages.change_review import ChangeReview, ReviewedChange
 from yaoki.engine.stages.check_definition import DefinitionGuard
 from yaoki.engine.stages.check_durations import CheckDurations
 from yaoki.engine.stages.check_rerun import CheckRerun
@@ -42,7 +40,6 @@ from yaoki.engine.stages.missing_setup import MissingSetup
 from yaoki.engine.stages.mutants import MutantRuns
 from yaoki.engine.stages.negative_control import NegativeControl
 from yaoki.engine.stages.own_findings import (
-    built_in_findings,
     report_finding,
     trivial_change_finding,
     unfit_finding,
@@ -56,7 +53,7 @@ from yaoki.engine.stages.proof_room import (
     ProofSessions,
 )
 from yaoki.engine.stages.red_first import RedFirst
-from yaoki.engine.stages.secrets import SecretGuard, passed_variables
+from yaoki.engine.stages.secrets import passed_variables
 from yaoki.engine.stages.verdict_reuse import VerdictReuse
 from yaoki.engine.stages.waived_landings import WaivedLandings
 from yaoki.engine.stages.wrong_values import WrongValues
@@ -70,32 +67,6 @@ from yaoki.ports import (
     RevertedLanding,
     Workspace,
 )
-
-# After these the criteria would only repeat the finding, or quote a secret value.
-_EXPLAINING_CHECKS = frozenset({CONFLICT_MARKERS_CHECK, "mass-deletion", SECRETS_CHECK})
-# After these no check runs: its result would say nothing, or running it is not safe.
-_STOPPING_CHECKS = _EXPLAINING_CHECKS | {"links", "bytecode", "session-files"}
-
-
-@dataclass(frozen=True, slots=True)
-class ReviewedChange:
-    """An agent's change, read before any check runs; its text files, that is.
-
-    `findings` are those about the change itself: one of them, and the work does not land.
-    """
-
-    by_agent: bool = False
-    findings: tuple[Finding, ...] = ()
-    changes: Sequence[Change] = ()
-    definition: DefinitionReview = field(default_factory=DefinitionReview)
-    is_trivial: bool = False
-
-    @property
-    def is_checked(self) -> bool:
-        """Do the checks run?  On a rejected change they only tell what else is wrong with it."""
-        if not self.findings:
-            return True
-        return self.by_agent and _STOPPING_CHECKS.isdisjoint(one.check for one in self.findings)
 
 
 class CandidateVerifier:
@@ -119,12 +90,12 @@ class CandidateVerifier:
         self._waived_landings = waived_landings
         self._sessions, self._quality = sessions, quality
         self._definitions = DefinitionGuard(workspace, quality)
+        self._review = ChangeReview(workspace, checker, quality, self._definitions)
         self._red_first = RedFirst(workspace, quality, self._comparison)
         self._mutants = MutantRuns(quality, checker)
         self._negative_control = NegativeControl(workspace, quality)
         self._wrong_values = WrongValues(workspace, quality)
         self._check_rerun = check_rerun
-        self._secrets = SecretGuard(workspace, checker)
         self._missing_files = MissingFiles(workspace, agent_started_at)
         self._missing_setup = MissingSetup(workspace)
         self._durations = CheckDurations(baselines)
@@ -137,23 +108,12 @@ class CandidateVerifier:
 
         The checks run also on a change that is rejected itself, if that is safe.
         """
-        reviewed = self.review(run, task, candidate)
+        reviewed = self._review.read(run, task, candidate)
         return self.verify_reviewed(run, task, candidate, reviewed, home, claim)
 
     def review(self, run: Run, task: Task, candidate: Candidate) -> ReviewedChange:
         """Read the change, before any check runs."""
-        reviewed = ReviewedChange()
-        findings = tuple(built_in_findings(task, candidate))
-        # The subtasks of a group were judged one by one.
-        by_agent = candidate.changed and task.spec.kind not in AGENTLESS_KINDS
-        if by_agent:
-            findings += self._secrets.findings(run, task, candidate)
-        if by_agent and _EXPLAINING_CHECKS.isdisjoint(finding.check for finding in findings):
-            reviewed = self._read(task, candidate)
-            findings += self._criteria(task, candidate, reviewed)
-        variables = passed_variables(run, task) if findings else ()
-        masked = (self._checker.mask_finding(finding, variables) for finding in findings)
-        return replace(reviewed, findings=tuple(masked))
+        return self._review.read(run, task, candidate)
 
     def verify_reviewed(
         self,
@@ -213,12 +173,6 @@ class CandidateVerifier:
         forgotten = find_forgotten_files(sizes, base, task.spec.goal, task.spec.scope)
         return landing_notes(reviewed.changes, sizes, forgotten)
 
-    def _read(self, task: Task, candidate: Candidate) -> ReviewedChange:
-        changes = self._workspace.contents.read_changes(candidate.onto, candidate.commit)
-        definition = self._definitions.review(task, candidate, changes)
-        trivial = self._quality.is_trivial(changes) and len(changes) == len(candidate.changed)
-        return ReviewedChange(True, (), changes, definition, trivial)
-
     def _false_claims(
         self, task: Task, candidate: Candidate, checked: tuple[Finding, ...]
     ) -> tuple[Finding, ...]:
@@ -237,44 +191,6 @@ class CandidateVerifier:
         findings = self._quality.judge_criteria((), context, exists=lambda _: True)
         criteria = {"Q5", "Q6"}.intersection(task.spec.quality).difference(task.waivers)
         return tuple(finding for finding in findings if finding.check in criteria)
-
-    def _criteria(
-        self,
-        task: Task,
-        candidate: Candidate,
-        reviewed: ReviewedChange,
-    ) -> tuple[Finding, ...]:
-        """The findings about the quality of the change itself, before any command runs."""
-        context = ChangeContext(
-            files_expected=tuple(c.path for c in task.spec.checks if c.file.get("exists")),
-            agent_output=task.work.exit.output_tail if task.work.exit else "",
-            kind=task.spec.kind,
-            report="" if task.spec.kind is not TaskKind.REPORT else "reported",
-        )
-        criteria = self._quality.judge_criteria(
-            reviewed.changes, context, exists=self._is_tracked(task, candidate)
-        )
-        findings = [f for f in criteria if f.check in task.spec.quality]
-        findings += self._definitions.weakened_findings(reviewed.definition)
-        gaming = self._quality.find_gaming(
-            reviewed.changes,
-            self._workspace.contents.tree_view(candidate.onto),
-            goal=task.spec.goal,
-            checks=task.spec.checks,
-        )
-        findings += [gaming] if gaming is not None else []
-        return tuple(f for f in findings if f.check not in task.waivers)
-
-    def _is_tracked(self, task: Task, candidate: Candidate) -> Callable[[str], bool]:
-        """Is a path in the candidate?  An agent may name it from the root of its worktree."""
-        top = PurePosixPath(task.work.worktree)
-
-        def exists(name: str) -> bool:
-            path = PurePosixPath(name)
-            inside = path.relative_to(top) if path.is_relative_to(top) else path
-            return self._workspace.contents.has_path(candidate.commit, str(inside))
-
-        return exists
 
     def _run_checks(
         self,
