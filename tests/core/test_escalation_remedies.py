@@ -234,6 +234,24 @@ def test_a_question_about_unchanged_work_names_the_rejected_work_before_it(
     assert text.endswith(" Accept it as done (waive), try again, take over or abort?")
 
 
+@pytest.mark.spec("10.3", "16.8")
+@pytest.mark.parametrize(
+    ("kinds", "is_named"), [((), False), (("CONFLICT", "QUALITY_FAILURE"), True)]
+)
+def test_a_question_after_an_idle_last_try_names_the_rejected_work_before_it(
+    kinds: tuple[str, ...], is_named: bool
+) -> None:
+    """Its checks fail, so nothing is accepted, but an earlier attempt may have passed them."""
+    task = replace(an_active_task(Stage.VERIFY), failure_kinds=kinds)
+    idle = a_failure(K.INCOMPLETE, check="unit", pattern=NO_CHANGE_CHECK)
+
+    text = report(idle, task).question.text
+
+    assert (
+        f" Earlier attempts left work that was rejected: yaoki recover {ID}." in text
+    ) == is_named
+
+
 @pytest.mark.spec("10.3")
 @pytest.mark.parametrize(
     ("files", "what"),

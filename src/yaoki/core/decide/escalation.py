@@ -251,7 +251,8 @@ def _question_text(task: Task, failure: Failure, issue: str) -> str:
         or _account_remedy(task, failure)
         or _conflict_remedy(task, failure)
     )
-    others = f"{_further_checks(failure, issue)}{_given_up_words(task)}"
+    rejected = _rejected_work(task) if idle else ""
+    others = f"{_further_checks(failure, issue)}{_given_up_words(task)}{rejected}"
     return f"{task.spec.name} is not done: {issue}.{others}{remedy} {can} or abort?"
 
 
@@ -362,7 +363,7 @@ def _acceptance_question(task: Task, failure: Failure) -> str:
 
 
 def _rejected_work(task: Task) -> str:
-    """A person who accepts an unchanged task must hear of the work that others had left."""
+    """After an attempt without a change, the person must hear of the work that others had left."""
     last = task.feedback
     left_work = (
         last is not None
