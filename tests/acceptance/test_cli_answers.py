@@ -76,6 +76,7 @@ def test_words_can_be_added_until_the_attempt_starts(prepared: Prepared) -> None
     without = project.yaoki("answer", "base", "retry")
     one = project.yaoki("answer", "base", "retry", "write", "good")
     two = project.yaoki("answer", "base", "retry", "into", "it")
+    twice = project.yaoki("answer", "base", "retry", "into", "it")
     new = project.yaoki("answer", "top", "retry", "for", "nobody")
     resumed = project.yaoki("resume")
     late = project.yaoki("answer", "base", "retry", "too", "late")
@@ -85,6 +86,7 @@ def test_words_can_be_added_until_the_attempt_starts(prepared: Prepared) -> None
     for added in (one, two):
         assert added.code == 0, added.err
         assert "the agent of attempt 2 gets these words as well" in added.out
+    assert (twice.code, "already has these words" in twice.err) == (6, True)
     assert (new.code, "has no open question: it is WAITING" in new.err) == (6, True)
     assert resumed.code == 0, resumed.out + resumed.err
     assert "write good\ninto it" in project.prompt(base, 2)

@@ -565,8 +565,8 @@ def test_an_undo_that_waits_for_running_tasks_is_shown_until_then(project: Proje
     assert "will be reverted on" in undone.out
     words = "when no task of the run is running"
     assert words in " ".join(undone.out.split())
-    assert f"is undone {words}" in " ".join(shown.split())
-    assert f"is undone {words}" in " ".join(why.split())
+    assert f"will be undone {words}" in " ".join(shown.split())
+    assert f"will be undone {words}" in " ".join(why.split())
 
 
 @pytest.mark.full

@@ -381,7 +381,7 @@ def test_doctor_restores_a_damaged_store(prepared: Prepared) -> None:
 
     assert damaged.code == 0, damaged.out
     [store] = [line for line in damaged.document["lines"] if line["name"] == "store"]
-    assert "1 damaged one is kept" in store["words"]
+    assert "1 damaged one is stored" in store["words"]
     assert "restored from" in damaged.err
 
 

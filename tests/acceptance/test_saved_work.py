@@ -196,5 +196,5 @@ def test_files_in_a_submodule_are_saved_and_ignored_files_too_large_for_that_are
     assert "mod/lib.py" in saved_files(project)
     assert "not saved: big.bin" in told.out
     assert "small.bin" not in told.out
-    assert f"copy it from {project.home}" in told.out
+    assert f"copy what you need from {project.home}" in told.out
     assert "ignored files; 1 is too large to save" in project.yaoki("recover").out

@@ -121,7 +121,7 @@ def test_a_new_failure_beside_a_waived_one_counts_and_the_prompt_names_only_the_
     listed = prompt.partition("Failing tests:")[2].partition("What to do")[0]
     assert "test_b" in listed
     assert "test_a" not in listed
-    assert "waived for a by a person" in prompt
+    assert "because a person waived them for a: test_a" in prompt
 
 
 @pytest.mark.spec("10.4", "0.1")

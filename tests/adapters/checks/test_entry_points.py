@@ -121,7 +121,7 @@ def test_a_failing_check_of_a_package_is_reported_item_by_item(check_run: CheckR
         ("{}", "must return"),
         ('{"passed": 1}', "must return"),
         ('{"passed": True, "mesage": "x"}', "unknown key 'mesage'"),
-        ('{"passed": True, "message": 1}', "message of its answer is no str"),
+        ('{"passed": True, "message": 1}', "message of its answer is not a str"),
         ('{"passed": True, "items": [1]}', "neither a string nor"),
         ('{"passed": True, "items": [{"name": "a", "where": 1}]}', "neither a string nor"),
         ('{"passed": True, "params": {"x": {1, 2}}}', "TypeError"),

@@ -171,7 +171,7 @@ def test_an_open_answer_delays_the_end_and_is_sent(project: Project) -> None:
         (project.folder / "work").touch()
         (project.folder / "check").touch()
         shown = terminal.wait_for_text("> A dar_", "the run waits for your answer")
-        assert "Enter sends  Escape back" in shown
+        assert "Enter sends, Escape goes back" in shown
         assert terminal.grid.second
 
         terminal.press("uma.\r")

@@ -21,7 +21,7 @@ def link_of(project: Project) -> Client:
     said = project.yaoki("ui")
     found = LINK.search(said.out)
     assert found, said.out + said.err
-    assert "the background worker serves it" in said.out
+    assert "the background worker serves the page" in said.out
     return Client(int(found[3]), found[4])
 
 

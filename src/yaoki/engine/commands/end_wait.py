@@ -71,6 +71,12 @@ class EndWaitCommand:
                     f"{task.id} already waits for its next attempt",
                     hint=f'yaoki answer {task.id} retry "words for the agent"',
                 )
+            if words in task.answer_text.split("\n"):
+                # The same answer twice, by a double click or from two places.
+                raise NotNow(
+                    f"{task.id} already has these words for its next attempt",
+                    hint=f"yaoki why {task.id}",
+                )
             if not _takes_words(task):
                 state = task.state.value
                 raise NotNow(

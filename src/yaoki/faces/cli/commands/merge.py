@@ -111,7 +111,7 @@ def undo(task: str, cascade: bool, run_name: str, as_json: bool, repo: Path) -> 
             print_document(document)
             return 0
         how, when = (
-            ("will be reverted", " as soon as no task of the run is running")
+            ("will be reverted", " when no task of the run is running")
             if undone.undo_requested
             else ("reverted", "")
         )
