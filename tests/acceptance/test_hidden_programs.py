@@ -124,7 +124,7 @@ def test_a_script_whose_files_the_sandbox_hides_does_not_pass_its_rehearsal(
     tried = project.yaoki("agents", "test", "claude")
 
     assert tried.code == 1, tried.out
-    assert "BAD  work: it did not" in tried.out
+    assert "BAD  work: failed" in tried.out
     assert "words.sh" in tried.out
 
 

@@ -144,8 +144,8 @@ def test_doctor_says_when_a_sandbox_without_seccomp_leaves_keyrings_open(
 
     assert doctor.code == 0, doctor.out
     (row,) = [line for line in doctor.out.splitlines() if "sandbox" in line]
-    assert "the network is open; your kernel keyrings stay readable inside" in row
-    assert "(bubblewrap or the kernel lacks seccomp); what they hold: keyctl show" in row
+    assert "the network is open; your kernel keyrings can be read inside" in row
+    assert "(bubblewrap or the kernel lacks seccomp); to list them: keyctl show" in row
 
 
 @pytest.mark.parametrize("command", ["doctor", "run"])
