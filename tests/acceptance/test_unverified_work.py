@@ -132,6 +132,23 @@ def test_what_is_only_noticed_does_not_keep_verified_work_from_landing(project: 
 
 
 @pytest.mark.full
+@pytest.mark.spec("0.2", "3.2")
+def test_a_file_that_the_agent_removes_from_git_and_keeps_is_reported(project: Project) -> None:
+    commit(project, {"kept.py": "old = 1\n"})
+    act = [
+        {"write": {".gitignore": "kept.py\n", "kept.py": "new = 1\n"}},
+        {"run": ["git", "rm", "-q", "--cached", "kept.py"]},
+        {"run": ["git", "add", ".gitignore"]},
+        {"run": ["git", *GIT_IDENTITY, "commit", "-qm", "untrack"]},
+    ]
+
+    assert run_tasks(project, {"keeps": [[*act, *writes("keeps.txt")]]}, {}, {}) == 0
+
+    told = [data["message"] for data in event_data(journal(project, "keeps"), "WARNING")]
+    assert any("will not land: kept.py; see .gitignore" in words for words in told), told
+
+
+@pytest.mark.full
 @pytest.mark.spec("0.2", "8.6", "0.6")
 def test_a_deleted_run_branch_is_not_recreated(project: Project) -> None:
     script = {"a": [writes("a.txt")], "b": [[{"ask": "Which?"}], writes("b.txt")]}

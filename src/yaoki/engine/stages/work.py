@@ -287,9 +287,9 @@ class WorkStage:
         since = self._attempts.agent_started_at(task)
         if not since:
             return
-        committed = {
-            path for _, path in self._workspace.contents.files_between(task.work.base, tree)
-        }
+        files = self._workspace.contents.files_between(task.work.base, tree)
+        # A file that the commit removes may be kept back by a new rule of .gitignore.
+        committed = {path for status, path in files if status != "D"}
         names = self._workspace.uncommitted.ignored_sources(task, since, committed)
         if names:
             listed = _shorten(names)
