@@ -1,4 +1,4 @@
-"""What saved work is still good for: attempts without changes, and those of landed tasks."""
+"""Facts about saved work: attempts without changes, and attempts of landed tasks."""
 
 from __future__ import annotations
 

@@ -129,7 +129,7 @@ def upgrade_pip_first(command: str, python: str) -> str:
 
 
 def _pip_version(python: str) -> tuple[int, ...]:
-    """Of the installed pip, else of the one that ensurepip brings; empty if it is unknown."""
+    """The version of the installed pip, else of the one that ensurepip brings; empty if unknown."""
     env = filter_environment(os.environ, COMMAND_VARIABLES)
     try:
         done = run_command(

@@ -1,4 +1,4 @@
-"""What people can do with sessions: begin a phase, list the sessions, answer a question."""
+"""Commands of people for sessions: begin a phase, list the sessions, answer a question."""
 
 from __future__ import annotations
 

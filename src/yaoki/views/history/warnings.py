@@ -16,7 +16,7 @@ UNDO_DROPPED = "UNDO_DROPPED"
 WARNING_EVENTS = (
     *("WARNING", "CHECKOUT_CHANGED", "BUDGET_WARNING", "PLAN_RECHECKED", UNDO_DROPPED),
 )
-# What the report lists, although the end of a run does not repeat it.
+# The report lists these events; the end of a run does not repeat the last one.
 NOTED_EVENTS = (*WARNING_EVENTS, "CHECKOUT_FILES_ADDED")
 # Together they tell of landed work that no check tells from its base.
 LANDING_EVENTS = ("QUALITY_JUDGMENT", "TASK_LANDED")

@@ -38,7 +38,7 @@ ARCHIVES = (
     *(".zip", ".pyz", ".tar", ".tar.gz", ".tar.xz", ".tar.bz2", ".tgz", ".whl", ".jar", ".war"),
     *(".egg", ".gem", ".nupkg", ".phar"),
 )
-# What a tool writes there is made of something, whatever its name ends with.
+# A tool builds the files in these folders from sources, whatever their names end with.
 BUILDS = frozenset({"build", "dist", "out", "target"})
 # Environments of Python are known by the file `pyvenv.cfg`, or by `conda-meta`: anything may be
 # built into a folder of that name.

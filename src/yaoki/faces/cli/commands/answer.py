@@ -256,7 +256,7 @@ def _answer(
 
 
 def _next_obstacle(app: App, task: Task) -> str:
-    """What must happen before a worker can continue the task; empty if nothing."""
+    """The condition under which a worker can continue the task; empty if there is none."""
     run = app.reads.run(task.run_id)
     view = _view(load_run_view(app, run), task.id)
     if view.blocked:

@@ -151,7 +151,7 @@ def _list(
     if len(works) > SHOWN:
         print_wrapped(f"… {len(works) - SHOWN} older ones: yaoki recover --json")
     own = [work for work in works if work.ref not in empty]
-    # What has landed is on the run branch: people look for the rest.
+    # Landed work is on the run branch, so people look for the other attempts.
     own = [work for work in own if work.task_id not in landed or _is_late(work)] or own
     if own:
         last = own[-1]

@@ -206,7 +206,7 @@ def print_head(view: RunView) -> None:
 
 
 def _status_detail(view: RunView) -> str:
-    """What the status alone does not say: no worker runs it, or only some tasks landed."""
+    """A remark beside the status: no worker runs the run, or only some tasks landed."""
     if view.status is RunStatus.ACTIVE and not view.is_carried:
         return f" ({IdleReason.NOBODY})"
     if view.status is RunStatus.CANCELLED and view.landable_tasks_landed:

@@ -12,7 +12,7 @@ from yaoki.formats.quality.gaming.literals import fold_text
 from yaoki.formats.quality.gaming.scopes import dotted
 
 EQUALS_EVERYTHING = "gives a value that is equal to everything; compute the result"
-# Of these libraries by their names there; the module may be found in `sys.modules`, too.
+# The matchers of these libraries, by module; a program may also find the module in `sys.modules`.
 _MATCHERS: Mapping[str, frozenset[str]] = {
     "unittest.mock": frozenset({"ANY", "_ANY"}),
     "mock": frozenset({"ANY", "_ANY"}),
