@@ -90,6 +90,38 @@ def test_the_saved_work_of_landed_tasks_is_marked(project: Project) -> None:
     assert listed.out.splitlines()[-1] == f"next: {command}"
 
 
+@pytest.mark.spec("8.5", "12.1")
+def test_recover_prefers_the_attempt_that_came_furthest_and_says_how_each_ended(
+    project: Project,
+) -> None:
+    """The newest attempt is often the worst: the agent was asked to change what was good."""
+    conflicting = "<<<<<<< a\ngood\n=======\nbad\n>>>>>>> b\n"
+    script = {
+        "a": [
+            [{"write": {"a.txt": "good\n", "README": "more\n"}}],
+            writes("a.txt", "bad\n"),
+            writes("a.txt", conflicting),
+        ]
+    }
+    task = {"id": "a", "checks": ["ok"], "scope": ["a.txt"], "retry": {"max_retries": 2}}
+    plan = project.plan(a_plan(script, [task], {"ok": file_contains("a.txt")}))
+    assert project.yaoki("run", plan, "--quiet").code == 4
+    name = project.task("a")["id"]
+
+    listed = project.yaoki("recover", "a")
+    kept = project.query("recover", "--json").document["kept"]
+    project.yaoki("recover", "a", "--branch", "best")
+
+    lines = [line for line in listed.out.splitlines() if line.startswith(name)]
+    ends = [line.rpartition("; ")[2] for line in lines]
+    assert ends[0] == "its checks passed, but not scope", listed.out
+    assert ends[1] == "failed: scope, ok", listed.out
+    assert "conflict-markers" in ends[2], listed.out
+    assert listed.out.splitlines()[-1] == f"next: yaoki recover {name} --attempt 1 --branch NAME"
+    assert [one["end"] for one in kept] == ["CHECKED", "FAILED", "CONFLICTED"]
+    assert project.git("show", "best:README") == "more"
+
+
 @pytest.mark.spec("14.4", "0.2")
 def test_a_file_that_git_refuses_goes_back_to_the_agent_in_the_words_of_git(
     project: Project,

@@ -9,8 +9,8 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from yaoki.app.empty_attempts import find_empty_attempts
 from yaoki.app.run_view import view_run
+from yaoki.app.saved_attempts import find_empty_attempts
 from yaoki.core.machine.request_events import UndoDropped
 from yaoki.core.model import Choice, PauseCause, State, TaskId
 from yaoki.errors import NotNow

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 from yaoki import __version__
 from yaoki.adapters.git.facts import LocalGitFacts
 from yaoki.app.check_output import StoredOutputs
-from yaoki.app.empty_attempts import find_empty_attempts
 from yaoki.app.flaky_tests import describe_unmatched_entries, list_flaky_tests
 from yaoki.app.run_view import view_run
+from yaoki.app.saved_attempts import find_empty_attempts
 from yaoki.core.redact import mask, secret_values
 from yaoki.core.text import strip_terminal_codes
 from yaoki.errors import BranchMovedExternally, GitFailed, RemoteUnreachable

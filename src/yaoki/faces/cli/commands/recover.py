@@ -24,11 +24,16 @@ from yaoki.faces.text.render import (
 )
 from yaoki.ports import SavedWork
 from yaoki.views import SCHEMA
+from yaoki.views.saved_attempts import NOTHING_KNOWN, SavedAttempt, WorkEnd
 
 if TYPE_CHECKING:
     from yaoki.app.build import App
 
 SHOWN = 100
+# The least first; work that was changed after its attempt counts for more than any.
+ENDS = tuple(WorkEnd)
+# By the ref of the work.
+Attempts = Mapping[str, SavedAttempt]
 
 
 @click.command()
@@ -36,7 +41,9 @@ SHOWN = 100
 @click.option(
     "--attempt", type=click.IntRange(0), help="Only this attempt; 0 is a group before its rollback."
 )
-@click.option("--branch", metavar="NAME", default="", help="Create a branch at the newest of them.")
+@click.option(
+    "--branch", metavar="NAME", default="", help="Create a branch at the one that came furthest."
+)
 @run_option
 @json_option
 @repo_option
@@ -48,19 +55,19 @@ def recover(
     With --branch, create a branch at it.
     """
     from yaoki.app.build import App
-    from yaoki.app.empty_attempts import find_empty_attempts, find_landed_tasks
     from yaoki.app.orphans import suggest_unpacking
+    from yaoki.app.saved_attempts import find_landed_tasks, find_saved_attempts
 
     app = App(repo.absolute())
     try:
         found = _list_works(app, what, run_name, only_own=bool(branch) or attempt is not None)
         works = [work for work in found if attempt in (None, work.attempt)]
-        empty = find_empty_attempts(app, works)
-        works.sort(key=lambda work: empty.get(work.ref, work.at))
+        attempts = find_saved_attempts(app, works)
+        works.sort(key=lambda work: _saved_at(work, attempts))
         if branch:
-            return _make_branch(app, works, empty, branch, as_json=as_json)
+            return _make_branch(app, works, attempts, branch, as_json=as_json)
         landed = find_landed_tasks(app, works)
-        _list(works, empty, landed, suggest_unpacking(app), as_json=as_json)
+        _list(works, attempts, landed, suggest_unpacking(app), as_json=as_json)
     finally:
         app.close()
     return 0
@@ -98,17 +105,17 @@ def _list_works(app: App, what: str, run_name: str, *, only_own: bool = False) -
 def _make_branch(
     app: App,
     works: Sequence[SavedWork],
-    empty: Mapping[str, datetime],
+    attempts: Attempts,
     branch: str,
     *,
     as_json: bool,
 ) -> int:
     if not works:
         raise Unknown("no saved work matches", hint="yaoki recover")
-    chosen = ([work for work in works if work.ref not in empty] or works)[-1]
+    chosen = _choose_best(works, attempts)
     app.workspace.recovery.recover_to_branch(chosen.ref, branch)
     if as_json:
-        print_document({"schema": SCHEMA, "branch": branch, **_work_document(chosen, empty)})
+        print_document({"schema": SCHEMA, "branch": branch, **_work_document(chosen, attempts)})
     else:
         print_wrapped(
             f"branch {clean_line(branch)} is at {chosen.commit[:10]}: "
@@ -120,7 +127,7 @@ def _make_branch(
 
 def _list(
     works: list[SavedWork],
-    empty: Mapping[str, datetime],
+    attempts: Attempts,
     landed: frozenset[str],
     unpack_archive: str,
     *,
@@ -128,7 +135,8 @@ def _list(
 ) -> None:
     if as_json:
         saved = [
-            {**_work_document(work, empty), "task_landed": work.task_id in landed} for work in works
+            {**_work_document(work, attempts), "task_landed": work.task_id in landed}
+            for work in works
         ]
         print_document({"schema": SCHEMA, "kept": saved})
         return
@@ -137,11 +145,10 @@ def _list(
             *(
                 w.task_id,
                 f"attempt {w.attempt}",
-                local_date_time(empty.get(w.ref, w.at)),
+                local_date_time(_saved_at(w, attempts)),
                 w.commit[:10],
             ),
-            ("left no changes" if w.ref in empty else _describe(w))
-            + ("; its task has landed" if w.task_id in landed else ""),
+            _describe(w, attempts) + ("; its task has landed" if w.task_id in landed else ""),
         )
         for w in works[-SHOWN:]
     ]
@@ -150,35 +157,78 @@ def _list(
         print_wrapped(text)
     if len(works) > SHOWN:
         print_wrapped(f"… {len(works) - SHOWN} older ones: yaoki recover --json")
-    own = [work for work in works if work.ref not in empty]
+    own = [work for work in works if not _is_empty(work, attempts)]
     # Landed work is on the run branch, so people look for the other attempts.
     own = [work for work in own if work.task_id not in landed or _is_late(work)] or own
     if own:
-        last = own[-1]
-        print_next_command(f"yaoki recover {last.task_id} --attempt {last.attempt} --branch NAME")
+        best = _choose_best([work for work in own if work.task_id == own[-1].task_id], attempts)
+        print_next_command(f"yaoki recover {best.task_id} --attempt {best.attempt} --branch NAME")
     else:
         print_next_command(unpack_archive or "yaoki status")
 
 
-def _describe(work: SavedWork) -> str:
+def _choose_best(works: Sequence[SavedWork], attempts: Attempts) -> SavedWork:
+    """The newest of those that came furthest.
+
+    The newest attempt of all is often the worst: the agent had to change what was good.
+    """
+    return max(reversed(works), key=lambda work: _rank(work, attempts))
+
+
+def _rank(work: SavedWork, attempts: Attempts) -> int:
+    """Work that was changed after the attempt is mostly a person's, and that is what is sought."""
+    if _is_empty(work, attempts):
+        return 0
+    return len(ENDS) if _is_late(work) else ENDS.index(_attempt(work, attempts).end)
+
+
+def _describe(work: SavedWork, attempts: Attempts) -> str:
     """Work saved after the end of the attempt, often a person's, has the subject of the attempt."""
-    later = ", changed after the attempt" if _is_late(work) else ""
-    return f"{clean_line(work.subject, 80)}{later}"
+    if _is_empty(work, attempts):
+        return "left no changes"
+    subject, saved = clean_line(work.subject, 80), _attempt(work, attempts)
+    words = clean_line(saved.words, 80)
+    match saved.end:
+        case _ if _is_late(work):
+            return f"{subject}, changed after the attempt"
+        case WorkEnd.PASSED:
+            return f"{subject}; its checks passed"
+        case WorkEnd.CHECKED:
+            return f"{subject}; its checks passed, but not {words}"
+        case WorkEnd.FAILED | WorkEnd.CONFLICTED if words:
+            return f"{subject}; failed: {words}"
+        case _:
+            return subject
+
+
+def _attempt(work: SavedWork, attempts: Attempts) -> SavedAttempt:
+    return attempts.get(work.ref, NOTHING_KNOWN)
+
+
+def _is_empty(work: SavedWork, attempts: Attempts) -> bool:
+    return _attempt(work, attempts).end is WorkEnd.EMPTY
+
+
+def _saved_at(work: SavedWork, attempts: Attempts) -> datetime:
+    """An attempt without changes has the commit of its base, so it counts from its start."""
+    start = _attempt(work, attempts).started_at if _is_empty(work, attempts) else None
+    return start or work.at
 
 
 def _is_late(work: SavedWork) -> bool:
     return "-late" in work.ref
 
 
-def _work_document(work: SavedWork, empty: Mapping[str, datetime]) -> dict[str, object]:
+def _work_document(work: SavedWork, attempts: Attempts) -> dict[str, object]:
     return {
         "task": work.task_id,
         "attempt": work.attempt,
         "ref": work.ref,
         "commit": work.commit,
-        "at": empty.get(work.ref, work.at).isoformat(),
+        "at": _saved_at(work, attempts).isoformat(),
         "subject": work.subject,
-        "left_nothing": work.ref in empty,
+        "end": _attempt(work, attempts).end.value,
+        "left_nothing": _is_empty(work, attempts),
     }
 
 

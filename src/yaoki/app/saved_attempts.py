@@ -1,15 +1,15 @@
-"""Facts about saved work: attempts without changes, and attempts of landed tasks."""
+"""What the journal says about saved work: how far each attempt came."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from yaoki.adapters.store.tables import journal_pages
 from yaoki.core.model import State
 from yaoki.errors import YaokiError
 from yaoki.views.history import TaskHistory, build_run_history
+from yaoki.views.saved_attempts import SavedAttempt, WorkEnd, judge_attempt
 
 if TYPE_CHECKING:
     from yaoki.app.build import App
@@ -17,19 +17,28 @@ if TYPE_CHECKING:
     from yaoki.ports import SavedWork
 
 ENTRIES_MAX = 50_000
-# The events that name the base of an attempt, and a landed commit.
-EVENTS = ("ATTEMPT_STARTED", "TASK_LANDED")
+# The base of an attempt, its landing, its checks, and how it ended.
+EVENTS = (
+    *("TASK_CLAIMED", "ATTEMPT_STARTED", "AGENT_FINISHED", "CHECK_FINISHED", "QUALITY_JUDGMENT"),
+    *("RETRY_DECISION", "ESCALATE_DECISION", "RERUN_HELD", "TASK_LANDED"),
+)
 
 
-def find_empty_attempts(app: App, works: Sequence[SavedWork]) -> Mapping[str, datetime]:
-    """The refs, with the time at which each attempt began; empty without a store."""
+def find_saved_attempts(app: App, works: Sequence[SavedWork]) -> Mapping[str, SavedAttempt]:
+    """By ref; without a store nothing is known of any."""
     mine = {work.task_id.rpartition("-")[0] for work in works}
     try:
         runs = [run for run in app.store.runs() if run.id in mine] if app.has_store else []
-        return {ref: at for run in runs for ref, at in _empty_attempts_of_run(app, run, works)}
+        return {ref: saved for run in runs for ref, saved in _attempts_of_run(app, run, works)}
     except YaokiError:
         # Saved work is listed whatever happened to the store.
         return {}
+
+
+def find_empty_attempts(app: App, works: Sequence[SavedWork]) -> frozenset[str]:
+    """The refs of the attempts that left no changes."""
+    found = find_saved_attempts(app, works)
+    return frozenset(ref for ref, saved in found.items() if saved.end is WorkEnd.EMPTY)
 
 
 def find_landed_tasks(app: App, works: Sequence[SavedWork]) -> frozenset[str]:
@@ -43,9 +52,9 @@ def find_landed_tasks(app: App, works: Sequence[SavedWork]) -> frozenset[str]:
     return frozenset(row.id for row in rows if row.state is State.DONE and row.landed_commit)
 
 
-def _empty_attempts_of_run(
+def _attempts_of_run(
     app: App, run: Run, works: Sequence[SavedWork]
-) -> Iterable[tuple[str, datetime]]:
+) -> Iterable[tuple[str, SavedAttempt]]:
     entries = journal_pages.read_forward(
         app.store.database, run_id=run.id, events=EVENTS, limit=ENTRIES_MAX
     )
@@ -60,7 +69,10 @@ def _empty_attempts_of_run(
         # The content of a group before it was rolled back is that of its subtasks.
         others = landed.get(work.commit) if work.attempt else None
         if at_base or (others is not None and not _is_author(work, others)):
-            yield work.ref, (attempt.started_at if attempt else None) or work.at
+            started_at = attempt.started_at if attempt else None
+            yield work.ref, SavedAttempt(WorkEnd.EMPTY, started_at or work.at)
+        elif attempt is not None and work.commit == attempt.head:
+            yield work.ref, judge_attempt(attempt)
 
 
 def _landed_commits(
@@ -68,10 +80,13 @@ def _landed_commits(
 ) -> dict[str, dict[str, str]]:
     """The tasks that landed each commit, by id and name, also if it was reverted since."""
     by_commit: dict[str, dict[str, str]] = {}
-    for task_id, task in tasks.items():
-        for landing in task.landings:
-            by_commit.setdefault(landing.commit, {})[task_id] = names.get(task_id, "")
+    for task_id, commit in _landings(tasks):
+        by_commit.setdefault(commit, {})[task_id] = names.get(task_id, "")
     return by_commit
+
+
+def _landings(tasks: Mapping[str, TaskHistory]) -> Iterator[tuple[str, str]]:
+    return ((id_, landing.commit) for id_, task in tasks.items() for landing in task.landings)
 
 
 def _is_author(work: SavedWork, landed: Mapping[str, str]) -> bool:
