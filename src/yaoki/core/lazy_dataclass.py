@@ -10,8 +10,9 @@ on these classes: `__dataclass_fields__` is made when it is first read.
 from __future__ import annotations
 
 import sys
+from functools import cache
 from operator import attrgetter
-from types import MappingProxyType, MethodType
+from types import MappingProxyType, MemberDescriptorType, MethodType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
@@ -85,13 +86,21 @@ if not TYPE_CHECKING:
         return hasattr(cls, "__lazy_fields__") or hasattr(cls, "__dataclass_fields__")
 
     def replace(value: Any, /, **changes: Any) -> Any:
-        for each in fields(value):
-            if not each.init:
-                if each.name in changes:
-                    raise ValueError(f"field {each.name} is set by the class itself")
-            elif each.name not in changes:
-                changes[each.name] = getattr(value, each.name)
-        return value.__class__(**changes)
+        cls = value.__class__
+        names, read_values, own = _fields_to_replace(cls)
+        for name in own:
+            if name in changes:
+                raise ValueError(f"field {name} is set by the class itself")
+        return cls(**{**dict(zip(names, read_values(value), strict=False)), **changes})
+
+
+@cache
+def _fields_to_replace(cls: Any) -> tuple[tuple[str, ...], Callable[[Any], Any], tuple[str, ...]]:
+    """The fields that `replace` sets, how it reads them, and those that the class sets itself."""
+    names = tuple(each.name for each in fields(cls) if each.init)
+    own = tuple(each.name for each in fields(cls) if not each.init)
+    # `__class__` is added because a single name would give no tuple.
+    return names, attrgetter(*names, "__class__"), own
 
 
 def _prepare(cls: Any, *, frozen: bool, slots: bool) -> Any:
@@ -296,7 +305,13 @@ def _compile_init(cls: Any, frozen: bool) -> Any:
             value = f"make_{name}() if {name} is MISSING else {name}"
         else:
             parameters.append(name)
-        body.append(f"set_field(self, {name!r}, {value})" if frozen else f"self.{name} = {value}")
+        if not frozen:
+            body.append(f"self.{name} = {value}")
+        elif isinstance(slot := getattr(cls, name, None), MemberDescriptorType):
+            constants[f"set_{name}"] = slot.__set__
+            body.append(f"set_{name}(self, {value})")
+        else:
+            body.append(f"set_field(self, {name!r}, {value})")
     if hasattr(cls, "__post_init__"):
         body.append("self.__post_init__()")
     lines = "".join(f"  {line}\n" for line in body or ["pass"])

@@ -15,6 +15,7 @@ from typing import TypeVar
 
 from yaoki.adapters.processes.conversation import Conversation, ProcessReply
 from yaoki.core.lazy_dataclass import dataclass, replace
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.errors import Fault
 
 ValueT = TypeVar("ValueT")
@@ -25,9 +26,13 @@ QUERIES_AT_ONCE = 50
 ALL_SUBMODULES = "--ignore-submodules=none"
 RAW_DIFF = ("diff-tree", "-r", "--raw", "-z", "--no-renames", ALL_SUBMODULES)
 COMMITS_KEPT = 4096
-# Longer than the id of any hash, so that a longer text is no id.
-ID_BYTES_MAX = 128
+SMALL_OBJECTS_KEPT, SMALL_BYTES_MAX = 64, 1 << 16
+# Enough for an id of any hash, and for the name of a branch.
+REF_BYTES_MAX = 1024
+OBJECT_ID = lazy_compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 COMMITTED = (b"start: ok", b"commit: ok")
+# An agent may have put a pipe in the place of a ref.
+READ_AT_ONCE = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +60,26 @@ class GitBatch:
         self._refs_by_reason: dict[str, Conversation] = {}
         # The texts of commits, which never change.
         self._commit_texts: dict[str, bytes] = {}
+        # Objects by their id, which never change either.
+        self._small_objects: dict[str, GitObject] = {}
 
     def read_object(self, revision: str, bytes_max: int = OBJECT_BYTES_MAX) -> GitObject | None:
         """An object of any kind, None if missing; the content of a too large one is empty."""
+        if (kept := self._small_objects.get(revision)) and kept.size <= bytes_max:
+            return kept
         info = self.look_up((revision,))[0]
         if info is None or info.size > bytes_max:
             return info
-        return self._objects.ask(_encode(f"contents {revision}"), _read_object)
+        stored = self._objects.ask(_encode(f"contents {revision}"), _read_object)
+        if stored and stored.name == revision and stored.size <= SMALL_BYTES_MAX:
+            self._keep_small(stored)
+        return stored
+
+    def _keep_small(self, stored: GitObject) -> None:
+        """Each changed file is read several times, by one criterion after another."""
+        if len(self._small_objects) >= SMALL_OBJECTS_KEPT:
+            self._small_objects.clear()
+        self._small_objects[stored.name] = stored
 
     def read_commits(self, revisions: Sequence[str]) -> dict[str, tuple[str, bytes]]:
         """The id and the text of each revision that is a commit.
@@ -70,7 +88,7 @@ class GitBatch:
         file of its own with such an id, which counts before the file of packed refs.
         """
         kept = self._commit_texts
-        ids = {one: self._read_loose_ref(one) or one for one in revisions}
+        ids = {one: self._read_id(one) or one for one in revisions}
         found = {one: (id_, text) for one, id_ in ids.items() if (text := kept.get(id_))}
         others = [one for one in revisions if one not in found]
         infos = self.look_up([f"{one}^{{commit}}" for one in others])
@@ -79,16 +97,44 @@ class GitBatch:
                 found[one] = info.name, text
         return found
 
-    def _read_loose_ref(self, revision: str) -> str:
-        """The content of the ref's own file; empty where git has to look."""
-        if not revision.startswith("refs/"):
+    def read_tree_ids(self, *revisions: str) -> list[str]:
+        """The tree of each revision that has one; that of a known commit needs no query."""
+        texts = [self._commit_texts.get(one, b"") for one in revisions]
+        known = {
+            one: text[5:].partition(b"\n")[0]
+            for one, text in zip(revisions, texts, strict=True)
+            if text
+        }
+        others = [one for one in revisions if one not in known]
+        infos = self.look_up([f"{one}^{{tree}}" for one in others]) if others else []
+        found = {one: info.name for one, info in zip(others, infos, strict=True) if info}
+        found |= {one: name.decode("ascii") for one, name in known.items()}
+        return [found[one] for one in revisions if one in found]
+
+    def read_refs(self, *names: str) -> list[str]:
+        """The object of each ref, empty where it does not exist."""
+        found = {name: self._read_id(name) for name in names}
+        others = [name for name, id_ in found.items() if not OBJECT_ID.fullmatch(id_)]
+        infos = self.look_up(others) if others else []
+        found |= {name: info.name if info else "" for name, info in zip(others, infos, strict=True)}
+        return [found[name] for name in names]
+
+    def _read_id(self, revision: str) -> str:
+        """The content of the ref's own file; empty where git has to look.
+
+        The HEAD of a worktree names its branch.
+        """
+        if revision.startswith("worktrees/"):
+            revision = self._read_ref_file(revision).removeprefix("ref: ")
+        return self._read_ref_file(revision) if revision.startswith("refs/") else ""
+
+    def _read_ref_file(self, name: str) -> str:
+        try:
+            descriptor = os.open(f"{self._common_dir}/{name}", READ_AT_ONCE)
+        except (OSError, ValueError):  # no file can have such a name
             return ""
         try:
-            descriptor = os.open(f"{self._common_dir}/{revision}", os.O_RDONLY | os.O_CLOEXEC)
-        except OSError:
-            return ""
-        try:
-            return os.read(descriptor, ID_BYTES_MAX).decode("latin-1").rstrip("\n")
+            return os.read(descriptor, REF_BYTES_MAX).decode("latin-1").rstrip("\n")
         except OSError:  # a folder
             return ""
         finally:

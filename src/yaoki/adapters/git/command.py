@@ -262,6 +262,20 @@ class Git:
         except Fault as fault:
             raise _explain_fault(fault, self.common_dir) from fault
 
+    def read_tree_ids(self, *revisions: str) -> list[str]:
+        """The tree of each revision that has one."""
+        try:
+            return self.batch.read_tree_ids(*revisions)
+        except Fault as fault:
+            raise _explain_fault(fault, self.common_dir) from fault
+
+    def read_refs(self, *names: str) -> list[str]:
+        """The object of each ref, empty where it does not exist."""
+        try:
+            return self.batch.read_refs(*names)
+        except Fault as fault:
+            raise _explain_fault(fault, self.common_dir) from fault
+
     @cached_property
     def batch(self) -> GitBatch:
         return _open_batch(self.common_dir, frozenset(self._environment.items()))

@@ -9,16 +9,15 @@ from functools import lru_cache
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from yaoki.adapters.git.batch import RAW_DIFF
+from yaoki.adapters.git.batch import OBJECT_ID, RAW_DIFF
 from yaoki.core.lazy_dataclass import dataclass
-from yaoki.core.lazy_pattern import lazy_compile
 
 if TYPE_CHECKING:
     from yaoki.adapters.git.command import Git
 
 LINK = "120000"
 GITLINK = "160000"
-OBJECT_ID = lazy_compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+DIFFS_KEPT = 8
 
 
 @unique
@@ -71,14 +70,20 @@ def read_raw_diff(git: Git, old: str, new: str) -> bytes:
 
 
 def _diff(git: Git, old: str, new: str) -> bytes:
-    trees = [tree.name for tree in git.look_up(f"{old}^{{tree}}", f"{new}^{{tree}}") if tree]
-    output = git.batch.diff_trees(*trees) if len(trees) == 2 else None
+    trees = git.read_tree_ids(old, new)
+    output = _cached_tree_diff(git, *trees) if len(trees) == 2 else None
     if output is not None:
         return output
     return git.run(*RAW_DIFF, old, new, "--").out
 
 
-_cached_diff = lru_cache(maxsize=4)(_diff)
+def _diff_trees(git: Git, old: str, new: str) -> bytes | None:
+    return git.batch.diff_trees(old, new)
+
+
+_cached_diff = lru_cache(maxsize=DIFFS_KEPT)(_diff)
+# Other commits often have the same trees: the attempt, and the same work on the run branch.
+_cached_tree_diff = lru_cache(maxsize=DIFFS_KEPT)(_diff_trees)
 
 
 def parse_raw_diff(out: bytes) -> tuple[TreeChange, ...]:

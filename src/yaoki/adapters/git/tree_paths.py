@@ -6,8 +6,9 @@ import os
 import threading
 from collections import OrderedDict
 
+from yaoki.adapters.git.batch import OBJECT_ID
 from yaoki.adapters.git.command import Git
-from yaoki.adapters.git.tree_diff import OBJECT_ID, parse_raw_diff, read_raw_diff
+from yaoki.adapters.git.tree_diff import parse_raw_diff, read_raw_diff
 
 LISTINGS_KEPT = 4
 DELETED_MODE = "000000"

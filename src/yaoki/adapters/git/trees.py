@@ -88,8 +88,10 @@ class TreeBuilder:
     def drop_cached_index(self, name: str) -> None:
         """Drop the cache of this name, and what killed processes left."""
         self._index_digests.pop(name, None)
-        for folder in self._scratch.glob(f"{name}.*"):
-            shutil.rmtree(folder, ignore_errors=True)
+        with suppress(FileNotFoundError), os.scandir(self._scratch) as entries:
+            own = [entry.path for entry in entries if entry.name.startswith(f"{name}.")]
+            for folder in own:
+                shutil.rmtree(folder, ignore_errors=True)
 
     def drop_cached_indexes_except(self, tasks: Collection[str]) -> None:
         """Drop the caches of all other tasks: killed processes left them."""

@@ -35,18 +35,18 @@ def walk_tree(
 
     Entries that vanish meanwhile or cannot be read are left out.
     """
-    pending = [name]
+    folder, pending = os.fspath(top), [name]
     while pending:
         path = pending.pop()
         try:
-            facts = os.lstat(top / path)
+            facts = os.lstat(f"{folder}/{path}")
         except OSError:
             continue
         is_folder = stat.S_ISDIR(facts.st_mode)
         is_too_deep = is_folder and _is_too_deep(path, depth_max)
         yield FolderEntry(path, facts.st_mode, facts.st_size, is_too_deep)
         if is_folder and not is_too_deep:
-            pending.extend(_list_entries(top, path, skip))
+            pending.extend(_list_entries(folder, path, skip))
 
 
 def list_small_folder(top: Path, entries_max: int, depth_max: int) -> list[FolderEntry] | None:
@@ -76,8 +76,8 @@ def parent_folders(paths: Iterable[str]) -> set[str]:
     return found
 
 
-def _list_entries(top: Path, path: str, skip: Collection[str]) -> list[str]:
-    with suppress(OSError), os.scandir(top / path) as entries:
+def _list_entries(folder: str, path: str, skip: Collection[str]) -> list[str]:
+    with suppress(OSError), os.scandir(f"{folder}/{path}") as entries:
         return [f"{path}/{entry.name}" for entry in entries if entry.name not in skip]
     return []
 

@@ -21,8 +21,9 @@ INSERT INTO leased_ports (task_id, host, base, ports) VALUES (:task_id, :host, :
 """
 # Left by a kill between a task's end and the release of its ports.
 FREE_OF_ENDED_TASKS = """
-DELETE FROM leased_ports WHERE host = :host AND task_id NOT IN (
-    SELECT id FROM tasks WHERE state IN ('WAITING', 'ACTIVE', 'ESCALATED'))
+DELETE FROM leased_ports WHERE host = :host AND NOT EXISTS (
+    SELECT 1 FROM tasks
+    WHERE id = leased_ports.task_id AND state IN ('WAITING', 'ACTIVE', 'ESCALATED'))
 """
 
 

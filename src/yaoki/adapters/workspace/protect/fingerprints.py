@@ -170,14 +170,21 @@ def hash_checkout(git: Git, repository: GitRepository) -> dict[str, str]:
     start filter programs and rewrite the index.
     """
     index = _list_index(git, repository, _inode(repository.git_dir / "index"))
-    state = {"HEAD": _read_head(git, repository), "index": index}
+    pointer = _read_head(repository)
+    branch = pointer.partition(b"\n")[0].strip().removeprefix(b"ref: ")
+    head, stash = git.read_refs(branch.decode("utf-8", "surrogateescape"), "refs/stash")
+    if not pointer.startswith(OWN_BRANCHES):  # yaoki moves those itself
+        pointer += head.encode("ascii")
+    state = {"HEAD": pointer, "index": index}
     names = [entry.partition(b"\t")[2] for entry in index.split(b"\0") if entry]
     if len(names) <= TRACKED_MAX:
         top = os.fsencode(repository.top)
         state["files"] = b"\0".join(_facts(b"%b/%b" % (top, name)) for name in names)
     state |= _read_user_settings(git) | _read_remotes(git)
     hashes = {CHECKOUT + name: sha256(data).hexdigest()[:16] for name, data in state.items()}
-    return hashes | _read_stash(git) | _read_untracked(git, repository)
+    # The commit itself: all worktrees share one stash, and `stash pop` takes the user's.
+    hashes |= {STASH: stash} if stash else {}
+    return hashes | _read_untracked(git, repository)
 
 
 def find_edited_files(git: Git, repository: GitRepository, since: float) -> tuple[str, ...]:
@@ -203,12 +210,6 @@ def _read_untracked(git: Git, repository: GitRepository) -> dict[str, str]:
     tracked = _list_tracked(git, repository, index)
     files = find_untracked(git, repository, tracked, index) if len(tracked) <= TRACKED_MAX else {}
     return {CHECKOUT + name: value for name, value in (read_user_refs(git) | files).items()}
-
-
-def _read_stash(git: Git) -> dict[str, str]:
-    """The commit itself: all worktrees share one stash, and `stash pop` takes the user's."""
-    stash = git.look_up("refs/stash")[0]
-    return {STASH: stash.name} if stash else {}
 
 
 def _read_user_settings(git: Git) -> dict[str, bytes]:
@@ -250,17 +251,12 @@ def _inode(file: Path) -> bytes:
     return b"%d %d %d %d" % (facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns)
 
 
-def _read_head(git: Git, repository: GitRepository) -> bytes:
-    """The target of HEAD and its commit; without the commit for branches that yaoki moves."""
+def _read_head(repository: GitRepository) -> bytes:
+    """The target of HEAD."""
     try:
-        pointer = (repository.git_dir / "HEAD").read_bytes()
+        return (repository.git_dir / "HEAD").read_bytes()
     except OSError as error:
         return str(error.errno).encode()
-    if pointer.startswith(OWN_BRANCHES):
-        return pointer
-    branch = pointer.strip().removeprefix(b"ref: ").decode("utf-8", "surrogateescape")
-    commit = git.look_up(branch)[0]
-    return pointer + (commit.name if commit else "").encode("ascii")
 
 
 def _facts(path: bytes) -> bytes:

@@ -182,6 +182,9 @@ class Worktrees:
 
         Not by `git worktree remove`, which refuses broken worktrees.
         """
+        worktree = self.find(task_id)
+        if not worktree.admin and not os.path.lexists(worktree.path):
+            return
         with self._locked():
             worktree = self.find(task_id)
             trash = self._trash / f"{task_id}.{uuid4().hex}"
@@ -284,9 +287,14 @@ def _is_plain_file_with(file: Path, content: bytes) -> bool:
 
 def _delete_admin(admin: Path) -> None:
     """Delete `gitdir` last: after a crash it is how the rest is found."""
-    for file in admin.iterdir():
-        if file.name != "gitdir":
-            delete_path(file)
+    with os.scandir(admin) as entries:
+        others = [entry for entry in entries if entry.name != "gitdir"]
+    for entry in others:
+        if entry.is_dir(follow_symlinks=False):
+            delete_path(Path(entry.path))
+        else:
+            with suppress(FileNotFoundError):
+                os.unlink(entry.path)  # noqa: PTH108  a dozen for each task
     delete_path(admin)
 
 
