@@ -7,7 +7,7 @@ import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from yaoki.adapters.git.tree_diff import OBJECT_ID
+from yaoki.adapters.git.batch import OBJECT_ID
 from yaoki.adapters.system.files import read_plain_bytes
 from yaoki.adapters.system.folders import walk_folders, walk_tree
 

@@ -16,10 +16,10 @@ from datetime import timedelta
 from functools import cached_property
 from pathlib import Path
 
+from yaoki.adapters.git.batch import OBJECT_ID
 from yaoki.adapters.git.command import Git
 from yaoki.adapters.git.ref_names import ref_component
 from yaoki.adapters.git.refs import Refs
-from yaoki.adapters.git.tree_diff import OBJECT_ID
 from yaoki.adapters.processes.sandbox import Sandbox
 from yaoki.adapters.system.files import make_private_folder
 from yaoki.adapters.workspace.protect.user_state import read_all_refs

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from yaoki.adapters.git.batch import OBJECT_ID
 from yaoki.adapters.git.command import Git
 from yaoki.adapters.git.ref_names import task_branch_ref
 from yaoki.adapters.git.refs import Refs
 from yaoki.adapters.git.submodule_objects import find_git_folder
-from yaoki.adapters.git.tree_diff import GITLINK, OBJECT_ID, printable_path
+from yaoki.adapters.git.tree_diff import GITLINK, printable_path
 from yaoki.adapters.git.trees import TreeBuilder
 from yaoki.adapters.system.files import read_plain_bytes
 from yaoki.adapters.workspace.worktrees.worktree import Worktree
