@@ -70,6 +70,49 @@ def test_report_and_why_count_every_execution_of_a_check_also_on_the_base(
     assert attempt["check_runs"] > 1
 
 
+@pytest.mark.spec("17.5", "16.5")
+def test_a_check_whose_failures_are_all_known_runs_once_on_the_base_and_never_again(
+    project: Project,
+) -> None:
+    """A re-run tells a flaky failure from a real one, and a known failure counts as neither."""
+    command = with_a_failing_test(project)
+    shell = counted_check(project, f"sleep 0.5; {command}")
+    checks = {"tests": {"shell": shell, "baseline": "known", "pattern": "test-failed"}}
+    script = {name: [writes(f"{name}.txt")] for name in "ab"}
+    plan = a_plan(script, [{"id": "a"}, {"id": "b"}], checks)
+
+    done = project.yaoki("run", project.plan(plan), "--quiet", "--parallel", "2")
+    runs = project.yaoki("report", "--format", "json").document["check_runs"]
+
+    assert done.code == 0, done.out + done.err
+    assert runs["base"]["count"] == 1, runs
+    assert runs["again"]["count"] == 0, runs
+    assert runs["count"] == count_executions(project)
+
+
+@pytest.mark.spec("17.5", "6.4")
+def test_a_task_takes_the_number_of_tests_before_it_from_the_task_ahead_in_the_queue(
+    project: Project,
+) -> None:
+    """Its check ran a second time on the commit that the other task was just proving."""
+    test = (
+        "import unittest\n\n\nclass It(unittest.TestCase):\n    def test_it(self):\n        pass\n"
+    )
+    (project.repo / "test_it.py").write_text(test)
+    project.git("add", "-A")
+    project.git(*GIT_IDENTITY, "commit", "-qm", "a test")
+    shell = counted_check(project, "sleep 0.5; python3 -m unittest -v test_it")
+    script = {name: [writes(f"{name}.txt")] for name in "ab"}
+    plan = a_plan(script, [{"id": "a"}, {"id": "b"}], {"tests": {"shell": shell}})
+
+    done = project.yaoki("run", project.plan(plan), "--quiet", "--parallel", "2")
+    runs = project.yaoki("report", "--format", "json").document["check_runs"]
+
+    assert done.code == 0, done.out + done.err
+    assert (runs["candidate"]["count"], runs["base"]["count"]) == (2, 1), runs
+    assert runs["count"] == count_executions(project)
+
+
 @pytest.mark.full
 @pytest.mark.spec("12.1", "12.4")
 def test_logs_show_the_failure_that_status_tells_and_name_the_other_executions(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from threading import Lock
+from threading import RLock
 
 from yaoki.core.decide.baseline import (
     KNOWN_FAILURES,
@@ -46,7 +46,8 @@ class BaselineComparison:
 
     def __init__(self, baselines: Baselines) -> None:
         self._baselines = baselines
-        self._locks: dict[tuple[str, str], Lock] = {}
+        # A task may need the result on the commit that it is proving itself.
+        self._locks: dict[tuple[str, str], RLock] = {}
 
     def baseline(self, check: ProofCheck, facts: CheckFacts, commit: str) -> Finding:
         """The finding on a commit without this task, if failures can be compared with it."""
@@ -67,8 +68,17 @@ class BaselineComparison:
             return self._baselines.baseline(commit, key) or self._run(check, facts, commit, key)
 
     @contextmanager
+    def proving(self, check: ProofCheck, commit: str) -> Iterator[None]:
+        """Tasks behind this one in the merge queue need its result as their base: they wait for it
+        instead of running the check on the same commit.
+        """
+        key = command_key(check.spec, check.task.spec.setup)
+        with self._turn((commit, key), check.claim):
+            yield
+
+    @contextmanager
     def _turn(self, key: tuple[str, str], claim: ClaimContext) -> Iterator[None]:
-        lock = self._locks.setdefault(key, Lock())
+        lock = self._locks.setdefault(key, RLock())
         acquired = False
         while not acquired and not claim.stop_reason():
             acquired = lock.acquire(timeout=STOP_POLL_S)
@@ -122,7 +132,7 @@ class BaselineComparison:
         return passed_at_base(finding, base)
 
     def save_failure(self, check: ProofCheck, finding: Finding, commit: str) -> None:
-        """A failure that re-runs confirmed is the baseline of whatever is built on this commit."""
+        """A failure that re-runs or the base confirmed is the baseline of what is built on it."""
         base = as_baseline(finding)
         if base.outcome is Outcome.FAILED:
             key = command_key(check.spec, check.task.spec.setup)

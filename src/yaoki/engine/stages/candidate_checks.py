@@ -219,7 +219,11 @@ class CandidateVerifier:
             if failed and (spec.type in AGENT_CHECKS or claim.stop_reason()):
                 return
             check = ProofCheck(task, spec, home / f"{n}-{spec.name}", claim, session)
-            finding = self._prove(run, check, replace(facts, findings=tuple(findings)), reviewed)
+            with self._comparison.proving(check, facts.commit):
+                seen = replace(facts, findings=tuple(findings))
+                finding = self._prove(run, check, seen, reviewed)
+                if finding.is_acceptable and finding.check != SETUP and not reviewed.findings:
+                    self._comparison.save_pass(check, finding, facts.commit)
             shown = conceal_details(finding, spec)
             if shown.fault:
                 claim.warn(f"check {spec.name}: its output was not understood: {shown.fault}")
@@ -232,8 +236,6 @@ class CandidateVerifier:
             if not finding.is_acceptable:
                 failed = True
                 continue
-            if not reviewed.findings:
-                self._comparison.save_pass(check, finding, facts.commit)
             fewer = self._fewer_tests(run, check, finding, facts, reviewed, candidate.reverted)
             if fewer is not None:
                 failed = True
@@ -354,18 +356,21 @@ class CandidateVerifier:
         return self._missing_setup.explain(check, finding, facts.commit)
 
     def _run_and_weigh(self, run: Run, check: ProofCheck, facts: CheckFacts) -> Finding:
-        """A failure is rerun, and compared with the base if the check has a baseline or may be at
-        fault itself, or if a person waived the check for landed work.
+        """A failure is compared with the base if the check has a baseline, and rerun unless it is
+        known there.  A check that may be at fault itself, and one that a person waived for landed
+        work, are compared, too.
         """
         finding = self._run_guarded(check, facts)
         if finding.outcome is Outcome.PASSED:
             return self._check_rerun.observe_passes(check, finding, facts.commit)
         if finding.outcome is not Outcome.FAILED or check.claim.stop_reason():
             return finding
+        guard = check.spec.baseline is BaselineMode.KNOWN
+        if guard and (known := self._accept_known(check, finding, facts)):
+            return known
         finding = self._check_rerun.rerun_failed(check, finding, facts)
         if finding.outcome is Outcome.FLAKY or check.claim.stop_reason():
             return finding
-        guard = check.spec.baseline is BaselineMode.KNOWN
         if guard:
             self._comparison.save_failure(check, finding, facts.commit)
         if guard or finding.params.get("missingModules") or _may_blame_check(check, finding):
@@ -373,6 +378,16 @@ class CandidateVerifier:
             finding = weigh(finding, base, check.task.spec.fixes, guard=guard)
         finding = self._waived_landings.weigh(run, check, finding, facts, self._comparison)
         return self._missing_files.explain(check, finding, facts)
+
+    def _accept_known(
+        self, check: ProofCheck, finding: Finding, facts: CheckFacts
+    ) -> Finding | None:
+        """The finding if the base has all its failures, which no re-run would change."""
+        weighed = self._comparison.weigh(check, finding, facts)
+        if not weighed.is_acceptable:
+            return None
+        self._comparison.save_failure(check, finding, facts.commit)
+        return self._check_rerun.observe_passes(check, weighed, facts.commit)
 
     def _weigh(self, run: Run, check: ProofCheck, finding: Finding, facts: CheckFacts) -> Finding:
         weighed = self._comparison.weigh(check, finding, facts)
