@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -77,6 +78,35 @@ def test_a_suite_without_tests_is_reported_with_its_line_of_counts(project: Proj
     assert "it ran no tests" in question
     assert "Ran 0 tests" in question
     assert ": OK" not in question
+
+
+SPACES = "'a  b' == 'a b'"
+
+
+@pytest.mark.spec("16.4", "10.3")
+@pytest.mark.parametrize(
+    ("script", "runner"),
+    [
+        (f"def test_x():\n    assert {SPACES}\n", f"{sys.executable} -m pytest -q"),
+        (f'raise SystemExit("""found: {SPACES}""")\n', sys.executable),
+    ],
+    ids=["read", "last-line"],
+)
+def test_spaces_inside_a_failure_line_stay_as_the_check_printed_them(
+    project: Project, script: str, runner: str
+) -> None:
+    """With one space for each run of spaces, both sides of the comparison would read alike."""
+    agent = {**shell('printf %s "$SCRIPT" > test_x.py'), "env": {"SCRIPT": script}}
+    plan = plan_of_one(agent, f"{runner} test_x.py", retry={"max_retries": 1})
+
+    done = project.yaoki("run", project.plan(plan))
+
+    assert done.code == 4, done.out + done.err
+    task = project.task("t")
+    texts = (project.yaoki("why", "t").out, project.yaoki("report").out, project.prompt(task, 2))
+    for shown in (done.out, task["question"], *texts):
+        assert SPACES in shown, shown
+        assert "'a b' == 'a b'" not in shown
 
 
 # ------------------------------------------------------------------ the user's checkout

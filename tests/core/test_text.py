@@ -50,6 +50,7 @@ def test_clipped_text_keeps_both_ends(text: str, head: int, tail: int) -> None:
 
 def test_a_text_is_joined_to_one_bounded_line() -> None:
     assert one_line("a\n  b\tc") == "a b c"
+    assert one_line("  a  b \r\n\t c   d  ") == "a  b c   d"
     assert one_line("x" * 300, 10) == "xxxxxxxxx…"
 
 

@@ -29,6 +29,7 @@ from yaoki.report import (
     verify_receipt,
 )
 from yaoki.report.canonical import seal
+from yaoki.report.markdown import escape_markdown
 from yaoki.report.wording import describe_reruns, format_cost, verdict_sentence
 from yaoki.views import build_run_view
 from yaoki.views.history import build_run_history
@@ -610,6 +611,11 @@ def test_an_output_is_searched_only_below_its_folder(tmp_path: Path) -> None:
     assert stored.versions(log) == {"python": "3.12.1", "pytest": "9.2.0"}
     for file in ("secret", "runs/../secret", "runs/link", "/etc/passwd", "runs/none"):
         assert stored.measure(file) is None
+
+
+@pytest.mark.spec("14.4")
+def test_markdown_shows_as_many_spaces_as_the_text_has() -> None:
+    assert escape_markdown("'a  b' == 'a b', 'a   b'") == "'a &nbsp;b' == 'a b', 'a &nbsp;&nbsp;b'"
 
 
 @pytest.mark.spec("14.4")

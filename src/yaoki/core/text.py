@@ -27,6 +27,9 @@ _CONTROL = lazy_compile(
 )
 
 
+# All white space except the space.
+_BREAK = lazy_compile(r"[^\S ]")
+
 _PLAIN_WORD = lazy_compile(r"[\w@%+=:,./~-]+", re.ASCII)
 
 
@@ -66,8 +69,16 @@ def shorten(text: str, limit: int) -> str:
 
 
 def one_line(text: str, limit: int = 200) -> str:
-    """All words on one line, within `limit` characters."""
-    return shorten(" ".join(text.split()), limit)
+    """All words on one line, within `limit` characters.
+
+    Spaces inside a line stay: a failed comparison may be about them.
+    """
+    return shorten(_join_lines(text), limit)
+
+
+def _join_lines(text: str) -> str:
+    """The text on one line: one space for line breaks and tabs and what surrounds them."""
+    return " ".join(filter(None, (part.strip() for part in _BREAK.split(text))))
 
 
 def first_line(text: str, limit: int = 160) -> str:
@@ -76,7 +87,7 @@ def first_line(text: str, limit: int = 160) -> str:
 
 def first_sentences(text: str, limit: int = 160) -> str:
     """The sentences that fit into `limit` characters on one line; an ellipsis replaces the rest."""
-    line = " ".join(text.split())
+    line = _join_lines(text)
     if len(line) <= limit:
         return line
     whole = re.match(rf".{{1,{limit - 3}}}[.!?](?= )", line)

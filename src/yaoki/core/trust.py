@@ -13,7 +13,7 @@ from yaoki.core.lazy_dataclass import dataclass, field
 from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.model import AgentSpec, CheckSpec
 from yaoki.core.redact import mask
-from yaoki.core.text import one_line, strip_terminal_codes
+from yaoki.core.text import shorten, strip_terminal_codes
 
 TEXT_CHARS_MAX = 500
 # Restrictions are the reverse: a person is asked when one is removed.
@@ -191,4 +191,6 @@ def _digest(text: str, content: Mapping[str, Any]) -> CommandDigest:
     ).hexdigest()
     safe = mask(strip_terminal_codes(text), ())
     long = f"… ({len(safe)} characters)" if len(safe) > TEXT_CHARS_MAX else ""
-    return CommandDigest(one_line(safe, TEXT_CHARS_MAX) + long, digest)
+    # Spaces must not push the rest of a command out of the part that is shown.
+    words = " ".join(safe.split())
+    return CommandDigest(shorten(words, TEXT_CHARS_MAX) + long, digest)

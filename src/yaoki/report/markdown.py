@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -33,6 +34,7 @@ _SPECIAL = lazy_compile(
 )
 # Words at the start of a line that could begin a heading, a list, a rule or an underline.
 _BLOCK = lazy_compile(r"(?:#{1,6}|[-+])(?=\s|$)|-(?=[-\s]*$)|=(?==*$)|(?<=\d)[.)](?=\s|$)")
+_SPACES = lazy_compile(r" {2,}")
 _NUMBER = lazy_compile(r"\d{1,9}(?=[.)](?:\s|$))")
 
 
@@ -43,7 +45,12 @@ def escape_markdown(value: object) -> str:
     at = number.end() if number else 0
     mark = "\\" if _BLOCK.match(text, at) else ""
     shown = _SPECIAL.sub(lambda hit: f"\\{hit[0]}", text)
-    return f"{shown[:at]}{mark}{shown[at:]}"
+    return _SPACES.sub(_keep_spaces, f"{shown[:at]}{mark}{shown[at:]}")
+
+
+def _keep_spaces(run: re.Match[str]) -> str:
+    """The same number of spaces, which Markdown would show as one."""
+    return f" {'&nbsp;' * (len(run[0]) - 1)}"
 
 
 def code_span(value: object, limit: int = 300) -> str:

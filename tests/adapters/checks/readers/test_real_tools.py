@@ -169,13 +169,13 @@ def test_an_error_of_pytest_outside_the_test_is_its_exception(check_run: CheckRu
         "test_l.py": "AssertionError: set the variable",
         "test_s.py": "SyntaxError: invalid syntax",
         "test_f.py::test_explained": "AssertionError: extension not loaded",
-        "test_f.py::test_bare": "assert False + where False = namespace(LOADED=False).LOADED",
+        "test_f.py::test_bare": "assert False +  where False = namespace(LOADED=False).LOADED",
         "test_f.py::test_broken": "SyntaxError: invalid syntax",
         "test_f.py::test_chained": "RuntimeError: no server",
         "test_f.py::test_late": "AssertionError: still not loaded",
         "test_f.py::test_unknown": "fixture 'nowhere' not found",
         "test_f.py::test_own": "AssertionError: not loaded here assert False"
-        " + where False = namespace(LOADED=False).LOADED",
+        " +  where False = namespace(LOADED=False).LOADED",
     }
 
 

@@ -5,8 +5,9 @@ import { seconds as duration } from "./amounts.js";
 import { language, matchSentence, named, number, serverWords, t } from "./words.js";
 
 const CHARS = 160;
+// Spaces inside a line stay: a failed comparison may be about them.
 const line = (text) => {
-  const one = String(text ?? "").replace(/\s+/g, " ").trim();
+  const one = String(text ?? "").split(/[^\S ]/).map((part) => part.trim()).filter(Boolean).join(" ");
   return one.length > CHARS ? `${one.slice(0, CHARS - 1)}…` : one;
 };
 const shortCommit = (commit) => String(commit).slice(0, 10);
