@@ -59,7 +59,7 @@ def interrupt(worker: subprocess.Popen[str]) -> None:
     assert worker.stdout is not None
     while "interrupt again" not in (line := worker.stdout.readline()):
         assert line, "the first interrupt must be told"
-    assert "active attempts finish first, with their set-up and checks" in line
+    assert "running agents finish first, with their checks" in line
 
 
 def run_two_tasks(project: Project) -> dict[str, Any]:

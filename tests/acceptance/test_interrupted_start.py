@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-from tests.acceptance.project import BOUND_S, Project, a_plan, file_contains, writes
+from tests.acceptance.project import (
+    BOUND_S,
+    Project,
+    a_plan,
+    file_contains,
+    remaining_output,
+    wait_until,
+    waits_for,
+    writes,
+)
 
 pytestmark = pytest.mark.acceptance
 
@@ -84,3 +95,34 @@ def test_an_interrupt_before_the_run_is_stored_says_that_nothing_was_started(
     assert stopped.returncode == 130, stopped.stderr
     assert "interrupted before the run began: nothing was started\n" in stopped.stdout
     assert stopped.stdout.splitlines()[-1] == f"next: yaoki run {plan}"
+
+
+@pytest.mark.spec("11.8", "18.7")
+def test_the_first_interrupt_starts_no_agent_and_lets_running_agents_finish(
+    project: Project, tmp_path: Path
+) -> None:
+    """The set-up of one task takes long: the task is given back, without using a try."""
+    finish, first, begun = (tmp_path / name for name in ("finish", "first", "begun"))
+    slow = f"mkdir {first} 2>/dev/null || {{ touch {begun}; test -f {finish} || sleep 600; }}"
+    names = ["a", "b"]
+    plan = a_plan(
+        {name: [[waits_for(finish), *writes(f"{name}.txt")]] for name in names},
+        [{"id": name, "checks": [name]} for name in names],
+        {name: file_contains(f"{name}.txt") for name in names},
+        setup=[["sh", "-c", slow]],
+    )
+    with project.start("run", project.plan(plan)) as run:
+        wait_until(begun.exists, "the set-up of one task runs")
+        wait_until(lambda: "ATTEMPT_STARTED" in project.event_names(), "the other agent starts")
+        run.send_signal(signal.SIGINT)
+        wait_until(lambda: "LEASE_RELEASED" in project.event_names(), "the task is given back")
+        finish.touch()
+        out = remaining_output(run)
+
+    assert run.returncode == 130, out
+    assert "running agents finish first, with their checks" in out
+    assert project.event_names().count("ATTEMPT_STARTED") == 1
+    assert sorted(task["state"] for task in project.status()["tasks"]) == ["DONE", "WAITING"]
+    resumed = project.yaoki("resume", "--quiet")
+    assert resumed.code == 0, resumed.out + resumed.err
+    assert [project.task(name)["attempt"] for name in names] == [1, 1]

@@ -68,7 +68,11 @@ class FakeWorker:
         return tasks
 
     def run_task(
-        self, task: Task, stop_reason: StopCheck, release_slot: SlotRelease
+        self,
+        task: Task,
+        stop_reason: StopCheck,
+        release_slot: SlotRelease,
+        may_start: Callable[[], bool],
     ) -> Task | None:
         self.running.set()
         while not self.may_end.wait(0.005):

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 # The exit code of a command that a signal ended.
 INTERRUPTED = 130
-FINISHING_FIRST = "active attempts finish first, with their set-up and checks"
+FINISHING_FIRST = "running agents finish first, with their checks"
 STOPPING_NOW = "stopping now; interrupt again to end this process at once, nothing is lost"
 SHOW_CURSOR = b"\x1b[?25h"
 

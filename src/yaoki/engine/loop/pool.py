@@ -55,7 +55,7 @@ class Slot:
 
 @dataclass(slots=True)
 class StopRequest:
-    """A request by signal: `drain` lets active attempts finish, `now` does not."""
+    """A request by signal: `drain` lets running agents finish, `now` does not."""
 
     drain: bool = False
     now: bool = False
@@ -321,7 +321,10 @@ class Pool:
     def _run_task(self, task: Task, slot: Slot) -> None:
         try:
             self._worker.run_task(
-                task, lambda: self._stop_reason(slot), lambda: self._release(slot)
+                task,
+                lambda: self._stop_reason(slot),
+                lambda: self._release(slot),
+                lambda: not self.stop.drain,
             )
         except BaseException as error:  # noqa: BLE001 - raised again by serve, in the main thread
             self._state.error = self._state.error or error

@@ -43,6 +43,7 @@ from yaoki.engine.claim_context import (
     ClaimSuperseded,
     SlotRelease,
     StopCheck,
+    StopReason,
 )
 from yaoki.engine.clock_and_chance import read_clock_and_chance
 from yaoki.engine.loop.queue_view import ProofMemory, StoredQueue
@@ -113,13 +114,23 @@ class Worker:
         return self._rows.run_guarded(lambda: self._store.claim_to_cancel(self._claimant, runs))
 
     def run_task(
-        self, task: Task, stop_reason: StopCheck, release_slot: SlotRelease
+        self,
+        task: Task,
+        stop_reason: StopCheck,
+        release_slot: SlotRelease,
+        may_start: Callable[[], bool] = lambda: True,
     ) -> Task | None:
-        """Run stages until the task is finished or waits; None when another worker has it now."""
+        """Run stages until the task is finished or waits; None when another worker has it now.
+
+        The task is given back before its agent starts if `may_start` says no.
+        """
         run = self._store.run(task.run_id)
         try:
             while task.lease is not None:
-                task = self.run_next_stage(run, task, stop_reason, release_slot)
+                checked = stop_reason
+                if task.stage is Stage.PREPARE:
+                    checked = _stop_unless(may_start, stop_reason)
+                task = self.run_next_stage(run, task, checked, release_slot)
         except (LeaseLost, ClaimSuperseded):
             return None
         if task.state in {State.DONE, State.CANCELLED, State.REPLACED}:
@@ -314,6 +325,10 @@ class Worker:
 
     def _note(self, task: Task, name: str, data: Mapping[str, Any]) -> None:
         self._store.note(task.run_id, name, data, task.id, task.attempt)
+
+
+def _stop_unless(may_start: Callable[[], bool], stop_reason: StopCheck) -> StopCheck:
+    return lambda: stop_reason() or (None if may_start() else StopReason.STOP)
 
 
 def _os_report(error: OSError) -> StageReport:
