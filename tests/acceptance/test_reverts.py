@@ -301,3 +301,25 @@ def test_an_undo_that_is_refused_later_is_told_by_status_why_and_merge(
     merged = project.yaoki("merge", "--into", "other")
     assert merged.code == 0, merged.err
     assert words in " ".join(merged.out.split())
+
+
+@pytest.mark.full
+@pytest.mark.spec("9.6", "12.1")
+def test_an_undo_names_all_later_tasks_that_build_on_the_work(project: Project) -> None:
+    """No task depends on another, but each changes the file of the first."""
+    names = ("first", "second", "third")
+    project.settings(SETTINGS.replace("parallel = 2", "parallel = 1"))
+    lines = {name: "".join(f"{one}\n" for one in names[: n + 1]) for n, name in enumerate(names)}
+    plan = a_plan(
+        {name: [writes("a.txt", text)] for name, text in lines.items()},
+        [{"id": name, "checks": [name]} for name in names],
+        {name: file_contains("a.txt", name) for name in names},
+    )
+    assert project.yaoki("run", project.plan(plan), "--quiet").code == 0
+    second, third = (project.task(name)["id"] for name in names[1:])
+
+    refused = project.yaoki("undo", "first")
+
+    assert refused.code == 6, refused.out
+    assert "changed by third, second, which can be undone first, in this order" in refused.err
+    assert f"yaoki undo {third}, yaoki undo {second}; with --cascade" in refused.err

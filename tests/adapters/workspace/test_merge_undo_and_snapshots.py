@@ -206,7 +206,7 @@ def test_undo_is_refused_when_later_work_builds_on_it(world: World) -> None:
     with pytest.raises(NotNow, match=r"later work builds on ab12cd34-1: a\.txt") as refused:
         world.workspace.landings.undo(world.run, {first.id: first.landed_commit}, approve=approve)
 
-    assert refused.value.hint == f"yaoki undo {second.id}"
+    assert refused.value.hint.startswith(f"yaoki undo {second.id}; with --cascade")
     assert world.workspace.branches.head(world.run) == second.landed_commit
 
 

@@ -38,7 +38,7 @@ from yaoki.adapters.workspace.worktrees.saved_work import WorkSaver
 from yaoki.adapters.workspace.worktrees.worktree import Worktree
 from yaoki.core.lazy_dataclass import replace
 from yaoki.core.model import Run, Task, TaskId
-from yaoki.core.text import one_line
+from yaoki.core.text import list_some, one_line
 from yaoki.errors import BranchMovedExternally, GitFailed, NotNow
 from yaoki.ports import Candidate, Companions, JointCommit, MergeResult, QueueMembers
 
@@ -46,6 +46,7 @@ from yaoki.ports import Candidate, Companions, JointCommit, MergeResult, QueueMe
 QUEUE_RACES_MAX = 20
 # The names of dependents in the subject of an undo.
 NAMES_CHARS_MAX = 50
+LATER_SHOWN_MAX = 3
 
 
 class GitLandings:
@@ -366,7 +367,11 @@ class GitLandings:
             if not landed.parents or not self._refs.is_ancestor(landed.sha, head.sha):
                 hint = f"git log {run.branch}"
                 raise NotNow(f"{run.branch} does not contain {task_id}", hint=hint)
-            tree = self._revert_onto(below, landed, task_id, head)
+            tree, conflicts = self._revert_onto(below, landed, task_id)
+            if conflicts:
+                tasks = self._later_tasks(landed, conflicts, head)
+                later = {one: name for one, name in tasks.items() if one not in landings}
+                raise _refuse_built_upon(landed, task_id, conflicts, later)
             below = self._commits.make(tree, [below], compose_message(f"without {task_id}"))
         message = compose_message(self._undo_subject(landings), Run=run.id) + "".join(
             f"Yaoki-Task: {task_id}\nYaoki-Undo: {landed.sha}\n"
@@ -384,8 +389,10 @@ class GitLandings:
         with_them = f" (with {one_line(names, NAMES_CHARS_MAX)})"
         return one_line(subject, SUBJECT_MAX - len(with_them)) + with_them
 
-    def _revert_onto(self, below: str, landed: GitCommit, task_id: TaskId, head: GitCommit) -> str:
-        """The tree of `below` without the landing.
+    def _revert_onto(
+        self, below: str, landed: GitCommit, task_id: TaskId
+    ) -> tuple[str, Sequence[str]]:
+        """The tree of `below` without the landing, and the files in conflict.
 
         A child of the landing that has the tree before it is merged: the merge base is then the
         landing itself, so git removes exactly its changes.
@@ -393,23 +400,18 @@ class GitLandings:
         before = require_commit(self._refs, own_base(landed), "the commit before the landing")
         child = self._commits.make(before.tree, [landed.sha], compose_message(f"before {task_id}"))
         merged = self._commits.merge(below, child)
-        if merged.conflicts:
-            raise self._refuse_built_upon(landed, task_id, merged.conflicts, head)
-        return merged.tree
+        return merged.tree, merged.conflicts
 
-    def _refuse_built_upon(
-        self, landed: GitCommit, task_id: TaskId, files: Sequence[str], head: GitCommit
-    ) -> NotNow:
-        """Name the task that changed the same files last: it can be undone first."""
-        sentence = f"later work builds on {task_id}: {', '.join(files[:10])}"
+    def _later_tasks(
+        self, landed: GitCommit, files: Sequence[str], head: GitCommit
+    ) -> Mapping[str, str]:
+        """The names, by id, of the tasks that changed the files after the landing, newest first."""
         changes = self._commits.list_later_changes(landed.sha, head.sha, files)
-        for later in self._refs.read_commits(*changes) if changes else ():
-            if later and later.task and not self._commits.is_undone(later.sha, head.sha):
-                name = self._commits.read_task_name(later)
-                changed = f"{sentence} (changed by {name}, which can be undone first)"
-                return NotNow(changed, hint=f"yaoki undo {later.task}")
-        by_hand = f"undo the later tasks first, or by hand: {revert_command(landed)}"
-        return NotNow(sentence, hint=by_hand)
+        return {
+            later.task: self._commits.read_task_name(later)
+            for later in (self._refs.read_commits(*changes) if changes else ())
+            if later and later.task and not self._commits.is_undone(later.sha, head.sha)
+        }
 
     # -------------------------------------------------------------- the end of a run
 
@@ -425,3 +427,24 @@ class GitLandings:
     ) -> MergeResult:
         """Merge the run into the base branch or `into`; a checked out branch needs `force_ref`."""
         return self._base_merge.merge(run, message, into, force_ref, approve)
+
+
+def _refuse_built_upon(
+    landed: GitCommit, task_id: TaskId, files: Sequence[str], later: Mapping[str, str]
+) -> NotNow:
+    """Name the tasks that changed the same files, newest first: they can be undone first."""
+    sentence = f"later work builds on {task_id}: {', '.join(files[:10])}"
+    if not later:
+        by_hand = f"undo the later tasks first, or by hand: {revert_command(landed)}"
+        return NotNow(sentence, hint=by_hand)
+    names = list_some(tuple(later.values()), LATER_SHOWN_MAX)
+    order = "which can be undone first"
+    if len(later) > 1:
+        order = "which can be undone first, in this order"
+    commands = list_some([f"yaoki undo {one}" for one in later], LATER_SHOWN_MAX)
+    hint = f"{commands}; with --cascade also the tasks that depend on {_them(later)}"
+    return NotNow(f"{sentence} (changed by {names}, {order})", hint=hint)
+
+
+def _them(tasks: Mapping[str, str]) -> str:
+    return "it" if len(tasks) == 1 else "them"
