@@ -217,3 +217,23 @@ def test_a_collection_failure_names_its_cause(project: Project) -> None:
     assert done.code == 4, done.out + done.err
     assert "No module named 'slugify.words'" in done.out
     assert "No module named 'slugify.words'" in project.yaoki("why", "a").out
+
+
+@pytest.mark.spec("9.3", "10.3")
+def test_the_command_to_waive_names_the_other_failed_checks(project: Project) -> None:
+    """Each needs its own waiver: after the first one the task asks about the second."""
+    checks = {"tests": TESTS, "lint": LINT}
+    tasks = [{"id": "a", "checks": list(checks), "retry": {"max_retries": 0}}]
+
+    done = project.yaoki("run", project.plan(a_plan({"a": [BAD]}, tasks, checks)))
+
+    assert done.code == 4, done.out + done.err
+    further = "also failed: lint; each check needs its own waiver"
+    assert further in done.out
+    assert further in project.yaoki("report", "--format", "html").out
+    for check in checks:
+        answered = project.yaoki("answer", "a", "waive", "--check", check)
+        assert answered.code == 0, answered.err
+        resumed = project.yaoki("resume", "--quiet")
+        assert further not in resumed.out
+    assert resumed.code == 0, resumed.out

@@ -83,6 +83,20 @@ def test_a_question_about_a_check_that_may_be_wrong_says_how_to_change_it(
     assert ("recheck" in text) is bool(subject)
 
 
+@pytest.mark.spec("10.3", "9.3")
+def test_the_way_to_waive_names_every_failed_check_that_can_be_waived() -> None:
+    """One waiver covers one check; `custom` is no check of the task."""
+    failed = tuple(FailedCheck(name, "exit code 4") for name in ("tests", "Q5", "custom", "Q1"))
+    failure = a_failure(K.QUALITY_FAILURE, "exit code 4", check="tests", failed_checks=failed)
+
+    (waive,) = [one for one in report(failure).actions if " waive " in one]
+
+    assert waive.endswith(
+        "waive --check tests"
+        "  # also failed: Q5, Q1; each check needs its own waiver, when the task asks again"
+    )
+
+
 @pytest.mark.spec("10.3", "10.4")
 @pytest.mark.parametrize(
     ("names", "further"),

@@ -15,6 +15,7 @@ from yaoki.app.check_output import StoredOutputs
 from yaoki.app.flaky_tests import describe_unmatched_entries, list_flaky_tests
 from yaoki.app.run_view import view_run
 from yaoki.app.saved_attempts import find_empty_attempts
+from yaoki.core.decide.escalation import further_waivers
 from yaoki.core.redact import mask, secret_values
 from yaoki.core.text import strip_terminal_codes
 from yaoki.errors import BranchMovedExternally, GitFailed, RemoteUnreachable
@@ -148,4 +149,7 @@ def _provable(report: ReportData, branch: RunBranchState) -> bool:
 
 def _escalation_details(app: App, task_id: str) -> EscalationDetails:
     task = app.store.task(task_id)
-    return EscalationDetails(task.work.worktree, task.failure.check if task.failure else "")
+    failure = task.failure
+    if failure is None:
+        return EscalationDetails(task.work.worktree, "")
+    return EscalationDetails(task.work.worktree, failure.check, further_waivers(task, failure))

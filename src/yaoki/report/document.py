@@ -46,6 +46,7 @@ class EscalationDetails:
 
     worktree: str
     failing_check: str
+    further_waivers: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +206,8 @@ def _answer(row: TaskRow, choice: str, details: EscalationDetails) -> Data:
             f" --check {shlex.quote(details.failing_check) if details.failing_check else 'NAME'}"
         )
     what = choice_meaning(Choice(choice), row, details.worktree)
+    if choice == Choice.WAIVE and details.further_waivers:
+        what = f"{what}; {details.further_waivers}"
     return {"choice": choice, "command": command, "what": what}
 
 

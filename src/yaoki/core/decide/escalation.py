@@ -200,6 +200,16 @@ def waivable_check_names(task: Task) -> frozenset[str]:
     return frozenset((*(check.name for check in task.spec.checks), *BUILT_IN_CHECKS))
 
 
+def further_waivers(task: Task, failure: Failure) -> str:
+    """The other failed checks, which one waiver does not cover; empty if there are none."""
+    known = waivable_check_names(task) - {failure.check}
+    names = dict.fromkeys(one.check for one in failure.failed_checks if one.check in known)
+    if not names:
+        return ""
+    listed = list_some(tuple(names), CHECKS_SHOWN)
+    return f"also failed: {listed}; each check needs its own waiver, when the task asks again"
+
+
 def _actions(task: Task, failure: Failure) -> tuple[str, ...]:
     listed = FATAL_CATALOGUE[failure.code].actions if failure.code in FATAL_CATALOGUE else ()
     known = [action.replace("recheck RUN", f"recheck {task.run_id}") for action in listed]
@@ -213,7 +223,9 @@ def _actions(task: Task, failure: Failure) -> tuple[str, ...]:
         start = _takeover_start(task, failure)
         actions.append(f"work in {folder}{start}, then: yaoki answer {task.id} done")
     if Choice.WAIVE in _choices(task, failure):
-        actions.append(f"yaoki answer {task.id} waive --check {failure.check}")
+        further = further_waivers(task, failure)
+        note = f"  # {further}" if further else ""
+        actions.append(f"yaoki answer {task.id} waive --check {failure.check}{note}")
     actions.append(f"yaoki answer {task.id} abort")
     return tuple(actions)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from yaoki.core.decide.escalation import further_waivers
 from yaoki.core.model import Choice, State
 from yaoki.core.model.names import explain_check_name
 from yaoki.core.run_status import RunStatus
@@ -309,10 +310,12 @@ def print_question(app: App, task: TaskView) -> None:
         print_wrapped(f"    {illegal.sentence}; next: yaoki resume {row.run_id}")
         return
     failing = held.failure.check if held.failure else ""
+    further = further_waivers(held, held.failure) if held.failure else ""
     as_it_is = bool(held.question and held.question.note)
     for choice in task.choices:
         command = _answer_command(row, choice, held.work.worktree, failing, as_it_is=as_it_is)
-        print_wrapped(f"    {command}")
+        note = f"  # {clean_line(further)}" if further and choice == Choice.WAIVE else ""
+        print_wrapped(f"    {command}{note}")
 
 
 def _answer_command(
