@@ -147,7 +147,7 @@ def test_the_report_contains_everything_about_a_run_in_every_format(project: Pro
     assert project.git("show", f"{kept['commit']}:half.txt") == "good"
     time = document["time"]
     assert all(time[name] > 0 for name in ("wall_s", "agent_s", "checks_s"))
-    assert set(time["waiting"]) == {"turn_s", "retry_s", "person_s"}
+    assert set(time["waiting"]) == {"turn_s", "retry_s", "rerun_s", "person_s"}
 
     assert written.out.splitlines()[-1] == f"next: yaoki answer {task}"
     for text in (markdown, html):

@@ -200,7 +200,12 @@ def test_times_are_split_into_work_and_kinds_of_waiting() -> None:
 
     made, _ = report_of(rows, entries, a_branch(0), now=NOW + timedelta(seconds=100))
 
-    assert made["time"]["waiting"] == {"turn_s": 10.0, "retry_s": 20.0, "person_s": 60.0}
+    assert made["time"]["waiting"] == {
+        "turn_s": 10.0,
+        "retry_s": 20.0,
+        "rerun_s": 0.0,
+        "person_s": 60.0,
+    }
     assert (made["time"]["wall_s"], made["run"]["finished_at"]) == (100.0, None)
     assert "| time so far | 1 min 40 s |" in render_markdown(made)
     assert "so far" in render_page(made)
@@ -234,7 +239,29 @@ def test_a_retry_that_a_cancellation_forestalled_is_not_counted(tried_again: boo
         (counted, []) if tried_again else ([], counted)
     )
     waited = {"turn_s": 10.0, "retry_s": 10.0} if tried_again else {"turn_s": 30.0, "retry_s": 0.0}
-    assert made["time"]["waiting"] == {**waited, "person_s": 0.0}
+    assert made["time"]["waiting"] == {**waited, "rerun_s": 0.0, "person_s": 0.0}
+
+
+@pytest.mark.spec("8.4", "12.1")
+def test_the_wait_before_a_rerun_is_not_that_for_a_retry() -> None:
+    """Held for 30 s until the other tasks had ended, then 5 s until a worker was free."""
+    failure = {"kind": "TIMEOUT", "message": "too late"}
+    entries = [
+        entry(0, "TASK_SUBMITTED", 1, 0, n=1, spec={"policy": "default"}),
+        entry(10, "TASK_CLAIMED", 1, 0),
+        entry(11, "ATTEMPT_STARTED", 1, agent="small"),
+        entry(15, "RERUN_HELD", 1, failure=failure, blocked="MAX_RETRIES"),
+        entry(45, "RERUN_GRANTED", 1),
+        entry(50, "TASK_CLAIMED", 1),
+    ]
+
+    made, _ = report_of([a_row(1)], entries, a_branch(0))
+
+    waiting = {"turn_s": 15.0, "retry_s": 0.0, "rerun_s": 30.0, "person_s": 0.0}
+    assert made["time"]["waiting"] == waiting
+    words = "waiting for other tasks before a re-run from the run branch, added up | 30 s"
+    assert words in render_markdown(made)
+    assert "before a re-run 30 s" in render_page(made)
 
 
 @pytest.mark.spec("10.6", "12.1")
@@ -249,7 +276,8 @@ def test_the_time_of_a_paused_run_was_spent_on_a_person() -> None:
 
     made, _ = report_of([a_row(1)], entries, a_branch(0))
 
-    assert made["time"]["waiting"] == {"turn_s": 30.0, "retry_s": 0.0, "person_s": 40.0}
+    waiting = {"turn_s": 30.0, "retry_s": 0.0, "rerun_s": 0.0, "person_s": 40.0}
+    assert made["time"]["waiting"] == waiting
 
 
 @pytest.mark.spec("10.3", "10.4", "14.4")

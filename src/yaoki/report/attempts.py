@@ -37,6 +37,8 @@ class WaitedFor(StrEnum):
 
     TURN = "turn"
     RETRY = "retry"
+    # Until no other task can run: then it is re-run from the run branch.
+    RERUN = "rerun"
     PERSON = "person"
 
 
@@ -75,6 +77,8 @@ def _unused_retry(history: TaskHistory) -> ExplainedDecision | None:
 def _waited_for(wait: Wait) -> WaitedFor:
     if wait.cause is WaitCause.PERSON:
         return WaitedFor.PERSON
+    if wait.cause is WaitCause.HELD:
+        return WaitedFor.RERUN
     return WaitedFor.RETRY if wait.after_failure else WaitedFor.TURN
 
 

@@ -108,7 +108,8 @@ def _numbers(report: Data) -> Iterator[tuple[str, str, str]]:
     notes = "; ".join(filter(None, (without, _unknown_note(n))))
     yield "agents at work", format_duration(time["agent_s"]), notes
     yield "checks", format_duration(time["checks_s"]), report["check_runs"]["words"]
-    note = f"before a retry {before}, for other tasks or a free worker {turn}"
+    rerun = f"before a re-run {format_duration(waiting['rerun_s'])}, " if waiting["rerun_s"] else ""
+    note = f"before a retry {before}, {rerun}for other tasks or a free worker {turn}"
     yield "waiting for a person", format_duration(waiting["person_s"]), note
     yield _known_number("cost", n, format_cost)
     yield _known_number("tokens", n, format_tokens)
