@@ -6,6 +6,7 @@ A scripted package manager stands for the real ones: it fills `node_modules` and
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -167,9 +168,11 @@ def test_a_long_setup_and_a_long_check_are_reported_while_they_run(project: Proj
 
     lines = done.out.splitlines()
     assert done.code == 0, done.out + done.err
-    preparing = [line for line in lines if "t  attempt 1  preparing: sh -c 'sleep 7' ... " in line]
-    assert 1 <= len(preparing) <= 2
-    assert preparing[0].endswith(" s")
+    words = "t  attempt 1  preparing: sh -c 'sleep 7' (for "
+    preparing = [line for line in lines if words in line and line.endswith(" s")]
+    assert 2 <= len(preparing) <= 4
+    assert any("(for its new worktree) ... " in line for line in preparing)
+    assert any(re.search(r"\(for proof room \w+: first use\) \.\.\. ", line) for line in preparing)
     assert len([line for line in lines if "t  attempt 1  check slow ... " in line]) == 1
 
 

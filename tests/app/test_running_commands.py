@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from yaoki.app.running_commands import describe_check_folder
+from yaoki.app.running_commands import describe_check_folder, describe_setup_place
 
 
 @pytest.mark.spec("12.4")
@@ -30,3 +32,16 @@ def test_a_running_check_is_named_with_the_reason_why_it_runs_again(
     folder: str, words: str
 ) -> None:
     assert describe_check_folder(folder, ["tests", "tests-slow"]) == words
+
+
+@pytest.mark.spec("12.2")
+@pytest.mark.parametrize(
+    ("folder", "words"),
+    [
+        ("2/setup-1", "for its new worktree"),
+        ("2/room-1a2b3c4d/setup-1", "for proof room 1a2b3c4d: first use"),
+        ("2/checks/room-own-1a2b3c4d/setup-1-2", "for proof room 1a2b3c4d: the task changed what"),
+    ],
+)
+def test_set_up_names_its_folder_and_its_cause(folder: str, words: str) -> None:
+    assert describe_setup_place(Path("/runs/r/r-1", folder)).startswith(words)

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 STARTED, EXIT = "started.json", "exit.json"
 _SETUP = lazy_compile(r"setup-(\d+)(?:-\d+)?")
+# `own-`: the task changed the inputs of set-up, such as a lock file.
+_ROOM = lazy_compile(r"room-(?P<own>own-)?(?P<key>[^-]+)")
 # Below the folder of an attempt; its other folders belong to the agent.
 _SETUP_PLACES = ("setup-*", "room-*/setup-*", "checks/room-*/setup-*")
 _CHECK_PLACES = ("checks/*",)
@@ -78,8 +80,18 @@ def _describe(app: App, row: TaskRow, folder: Path) -> str:
     if hit := _SETUP.fullmatch(folder.name):
         number = int(hit[1])
         known = number <= len(spec.setup)
-        return f"preparing: {shlex.join(spec.setup[number - 1])}" if known else ""
+        command = shlex.join(spec.setup[number - 1]) if known else ""
+        return f"preparing: {command} ({describe_setup_place(folder)})" if known else ""
     return describe_check_folder(folder.name, [check.name for check in spec.checks])
+
+
+def describe_setup_place(folder: Path) -> str:
+    """For which folder set-up runs, and why: the engine names the process folder after it."""
+    room = _ROOM.fullmatch(folder.parent.name)
+    if room is None:
+        return "for its new worktree"
+    why = "the task changed what set-up reads" if room["own"] else "first use"
+    return f"for proof room {room['key']}: {why}"
 
 
 def describe_check_folder(folder: str, checks: Sequence[str]) -> str:

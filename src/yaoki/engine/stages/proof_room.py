@@ -255,7 +255,8 @@ class _Opener:
         room = self._acquired.enter_context(self._rooms.acquire(name))
         self._end_occupant(room)
         if not room.is_ready and not self._copy_output(room, key, task, on):
-            self._set_up(room, task, on, home / f"room-{key[:8]}", claim, own=own)
+            place = home / f"room-{'own-' if own else ''}{key[:8]}"
+            self._set_up(room, task, on, place, claim, own=own)
         if own or (known := self.key(task, onto)) == shared:
             self._open[name] = room
             return room
