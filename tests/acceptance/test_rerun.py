@@ -9,7 +9,15 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.project import Project, a_plan, file_contains, wait_until, waits_for, writes
+from tests.acceptance.project import (
+    GIT_IDENTITY,
+    Project,
+    a_plan,
+    file_contains,
+    wait_until,
+    waits_for,
+    writes,
+)
 
 FAST = {"retry": {"max_retries": 1}}
 
@@ -126,6 +134,35 @@ def test_a_task_that_fails_its_rerun_blocks_its_dependents_until_a_person_answer
 def assert_revived(project: Project, cause: str) -> None:
     assert [project.task(name)["reason"] for name in ("after", "later")] == [None, None]
     assert project.event_names(cause).count("TASK_REVIVED") == 1
+
+
+@pytest.mark.full
+@pytest.mark.acceptance
+@pytest.mark.spec("8.4", "9.3", "10.3")
+def test_after_an_idle_rerun_the_work_of_the_best_attempt_comes_into_the_worktree(
+    project: Project, tmp_path: Path
+) -> None:
+    """The re-run began in a fresh worktree and left nothing there."""
+    marker = tmp_path / "go"
+    begins = [{"run": ["touch", str(marker)]}]
+    plan = plan_needing_another_landing(marker, [{"say": "nothing to do"}], begins)
+
+    run = project.yaoki("run", project.plan(plan))
+
+    assert run.code == 4, run.out + run.err
+    task = project.task("alone")
+    folder = next(project.home.glob(f"worktrees/*/{task['id']}"))
+    ref = f"refs/yaoki/work/{task['id']}/2"
+    words = f"nothing is changed there; to begin with the work of attempt 2: git merge {ref}"
+    for out in (run.out, project.yaoki("answer", "alone").out):
+        assert words in " ".join(out.split()), out
+    assert not (folder / "alone.txt").exists()
+    project.git("-C", str(folder), *GIT_IDENTITY, "merge", "-q", ref)
+    assert (folder / "alone.txt").read_text() == "worse\n"
+    (folder / "alone.txt").write_text("good\n")
+    assert project.yaoki("answer", "alone", "done").code == 0
+    resumed = project.yaoki("resume", "--quiet")
+    assert resumed.code == 0, resumed.out + resumed.err
 
 
 @pytest.mark.full

@@ -14,7 +14,7 @@ from yaoki.adapters.git.facts import LocalGitFacts
 from yaoki.app.check_output import StoredOutputs
 from yaoki.app.flaky_tests import describe_unmatched_entries, list_flaky_tests
 from yaoki.app.run_view import view_run
-from yaoki.app.saved_attempts import find_empty_attempts
+from yaoki.app.saved_attempts import describe_earlier_work, find_empty_attempts
 from yaoki.core.decide.escalation import further_waivers
 from yaoki.core.redact import mask, secret_values
 from yaoki.core.text import strip_terminal_codes
@@ -150,6 +150,9 @@ def _provable(report: ReportData, branch: RunBranchState) -> bool:
 def _escalation_details(app: App, task_id: str) -> EscalationDetails:
     task = app.store.task(task_id)
     failure = task.failure
-    if failure is None:
-        return EscalationDetails(task.work.worktree, "")
-    return EscalationDetails(task.work.worktree, failure.check, further_waivers(task, failure))
+    return EscalationDetails(
+        task.work.worktree,
+        failure.check if failure else "",
+        further_waivers(task, failure) if failure else "",
+        describe_earlier_work(app, task),
+    )

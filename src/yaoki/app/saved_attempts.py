@@ -5,15 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from yaoki.adapters.git.commits import MERGED_IN
 from yaoki.adapters.store.tables import journal_pages
-from yaoki.core.model import State
+from yaoki.core.model import Choice, State
 from yaoki.errors import YaokiError
 from yaoki.views.history import TaskHistory, build_run_history
-from yaoki.views.saved_attempts import SavedAttempt, WorkEnd, judge_attempt
+from yaoki.views.saved_attempts import (
+    SavedAttempt,
+    WorkEnd,
+    choose_furthest,
+    judge_attempt,
+    left_nothing,
+)
 
 if TYPE_CHECKING:
     from yaoki.app.build import App
-    from yaoki.core.model import Run
+    from yaoki.core.model import Run, Task
     from yaoki.ports import SavedWork
 
 ENTRIES_MAX = 50_000
@@ -39,6 +46,28 @@ def find_empty_attempts(app: App, works: Sequence[SavedWork]) -> frozenset[str]:
     """The refs of the attempts that left no changes."""
     found = find_saved_attempts(app, works)
     return frozenset(ref for ref, saved in found.items() if saved.end is WorkEnd.EMPTY)
+
+
+def describe_earlier_work(app: App, task: Task) -> str:
+    """How to bring the earlier attempt that came furthest into a worktree without changes.
+
+    A person who takes over would begin anew there; empty if there is no such attempt.
+    """
+    can_take_over = task.question is not None and Choice.DONE in task.question.choices
+    if not can_take_over or task.work.attempt_file_count:
+        return ""
+    try:
+        works = [w for w in app.workspace.recovery.list_saved_work() if w.task_id == task.id]
+    except YaokiError:
+        # The question is asked whatever happened to the repository.
+        return ""
+    attempts = find_saved_attempts(app, works)
+    works = [work for work in works if not left_nothing(work, attempts)]
+    if not works:
+        return ""
+    best = choose_furthest(sorted(works, key=lambda work: (work.at, work.attempt)), attempts)
+    begin = f"to begin with the work of attempt {best.attempt}: git merge {best.ref}"
+    return f"nothing is changed there; {begin}"
 
 
 def find_landed_tasks(app: App, works: Sequence[SavedWork]) -> frozenset[str]:
@@ -71,7 +100,7 @@ def _attempts_of_run(
         if at_base or (others is not None and not _is_author(work, others)):
             started_at = attempt.started_at if attempt else None
             yield work.ref, SavedAttempt(WorkEnd.EMPTY, started_at or work.at)
-        elif attempt is not None and work.commit == attempt.head:
+        elif attempt is not None and (work.commit == attempt.head or _was_updated(work)):
             yield work.ref, judge_attempt(attempt)
 
 
@@ -87,6 +116,11 @@ def _landed_commits(
 
 def _landings(tasks: Mapping[str, TaskHistory]) -> Iterator[tuple[str, str]]:
     return ((id_, landing.commit) for id_, task in tasks.items() for landing in task.landings)
+
+
+def _was_updated(work: SavedWork) -> bool:
+    """Is it the work of the attempt with the run branch merged in, which is no other work?"""
+    return work.subject.endswith(MERGED_IN)
 
 
 def _is_author(work: SavedWork, landed: Mapping[str, str]) -> bool:

@@ -47,6 +47,7 @@ class EscalationDetails:
     worktree: str
     failing_check: str
     further_waivers: str = ""
+    earlier_work: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,8 +207,9 @@ def _answer(row: TaskRow, choice: str, details: EscalationDetails) -> Data:
             f" --check {shlex.quote(details.failing_check) if details.failing_check else 'NAME'}"
         )
     what = choice_meaning(Choice(choice), row, details.worktree)
-    if choice == Choice.WAIVE and details.further_waivers:
-        what = f"{what}; {details.further_waivers}"
+    more = {Choice.WAIVE: details.further_waivers, Choice.DONE: details.earlier_work}
+    if words := more.get(Choice(choice)):
+        what = f"{what}; {words}"
     return {"choice": choice, "command": command, "what": what}
 
 

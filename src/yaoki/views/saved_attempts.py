@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum, unique
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ from yaoki.core.model.names import CONFLICT_MARKERS_CHECK, explain_check_name
 from yaoki.core.text import list_some, shorten
 
 if TYPE_CHECKING:
+    from yaoki.ports import SavedWork
     from yaoki.views.history import Attempt
 
 NAMES_SHOWN = 3
@@ -44,6 +46,10 @@ class SavedAttempt:
 
 
 NOTHING_KNOWN = SavedAttempt(WorkEnd.UNKNOWN)
+# The least first; work that was changed after its attempt counts for more than any.
+ENDS = tuple(WorkEnd)
+# By the ref of the work.
+Attempts = Mapping[str, SavedAttempt]
 
 
 def judge_attempt(attempt: Attempt) -> SavedAttempt:
@@ -65,3 +71,31 @@ def judge_attempt(attempt: Attempt) -> SavedAttempt:
     is_conflict = failure.kind == FailureKind.CONFLICT
     told = "in conflict with other work" if is_conflict else failure.subject
     return SavedAttempt(WorkEnd.FAILED, attempt.started_at, shorten(told, WORDS_CHARS_MAX))
+
+
+def choose_furthest(works: Sequence[SavedWork], attempts: Attempts) -> SavedWork:
+    """The newest of those that came furthest; `works` are oldest first, and at least one.
+
+    The newest attempt of all is often the worst: the agent had to change what was good.
+    """
+    return max(reversed(works), key=lambda work: _rank(work, attempts))
+
+
+def _rank(work: SavedWork, attempts: Attempts) -> int:
+    """Work that was changed after the attempt is mostly a person's, and that is what is sought."""
+    if left_nothing(work, attempts):
+        return 0
+    return len(ENDS) if is_late(work) else ENDS.index(find_attempt(work, attempts).end)
+
+
+def find_attempt(work: SavedWork, attempts: Attempts) -> SavedAttempt:
+    return attempts.get(work.ref, NOTHING_KNOWN)
+
+
+def left_nothing(work: SavedWork, attempts: Attempts) -> bool:
+    return find_attempt(work, attempts).end is WorkEnd.EMPTY
+
+
+def is_late(work: SavedWork) -> bool:
+    """Was it saved after the end of its attempt?"""
+    return "-late" in work.ref

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,16 +24,19 @@ from yaoki.faces.text.render import (
 )
 from yaoki.ports import SavedWork
 from yaoki.views import SCHEMA
-from yaoki.views.saved_attempts import NOTHING_KNOWN, SavedAttempt, WorkEnd
+from yaoki.views.saved_attempts import (
+    Attempts,
+    WorkEnd,
+    choose_furthest,
+    find_attempt,
+    is_late,
+    left_nothing,
+)
 
 if TYPE_CHECKING:
     from yaoki.app.build import App
 
 SHOWN = 100
-# The least first; work that was changed after its attempt counts for more than any.
-ENDS = tuple(WorkEnd)
-# By the ref of the work.
-Attempts = Mapping[str, SavedAttempt]
 
 
 @click.command()
@@ -112,7 +115,7 @@ def _make_branch(
 ) -> int:
     if not works:
         raise Unknown("no saved work matches", hint="yaoki recover")
-    chosen = _choose_best(works, attempts)
+    chosen = choose_furthest(works, attempts)
     app.workspace.recovery.recover_to_branch(chosen.ref, branch)
     if as_json:
         print_document({"schema": SCHEMA, "branch": branch, **_work_document(chosen, attempts)})
@@ -157,39 +160,24 @@ def _list(
         print_wrapped(text)
     if len(works) > SHOWN:
         print_wrapped(f"… {len(works) - SHOWN} older ones: yaoki recover --json")
-    own = [work for work in works if not _is_empty(work, attempts)]
+    own = [work for work in works if not left_nothing(work, attempts)]
     # Landed work is on the run branch, so people look for the other attempts.
-    own = [work for work in own if work.task_id not in landed or _is_late(work)] or own
+    own = [work for work in own if work.task_id not in landed or is_late(work)] or own
     if own:
-        best = _choose_best([work for work in own if work.task_id == own[-1].task_id], attempts)
+        best = choose_furthest([work for work in own if work.task_id == own[-1].task_id], attempts)
         print_next_command(f"yaoki recover {best.task_id} --attempt {best.attempt} --branch NAME")
     else:
         print_next_command(unpack_archive or "yaoki status")
 
 
-def _choose_best(works: Sequence[SavedWork], attempts: Attempts) -> SavedWork:
-    """The newest of those that came furthest.
-
-    The newest attempt of all is often the worst: the agent had to change what was good.
-    """
-    return max(reversed(works), key=lambda work: _rank(work, attempts))
-
-
-def _rank(work: SavedWork, attempts: Attempts) -> int:
-    """Work that was changed after the attempt is mostly a person's, and that is what is sought."""
-    if _is_empty(work, attempts):
-        return 0
-    return len(ENDS) if _is_late(work) else ENDS.index(_attempt(work, attempts).end)
-
-
 def _describe(work: SavedWork, attempts: Attempts) -> str:
     """Work saved after the end of the attempt, often a person's, has the subject of the attempt."""
-    if _is_empty(work, attempts):
+    if left_nothing(work, attempts):
         return "left no changes"
-    subject, saved = clean_line(work.subject, 80), _attempt(work, attempts)
+    subject, saved = clean_line(work.subject, 80), find_attempt(work, attempts)
     words = clean_line(saved.words, 80)
     match saved.end:
-        case _ if _is_late(work):
+        case _ if is_late(work):
             return f"{subject}, changed after the attempt"
         case WorkEnd.PASSED:
             return f"{subject}; its checks passed"
@@ -201,22 +189,10 @@ def _describe(work: SavedWork, attempts: Attempts) -> str:
             return subject
 
 
-def _attempt(work: SavedWork, attempts: Attempts) -> SavedAttempt:
-    return attempts.get(work.ref, NOTHING_KNOWN)
-
-
-def _is_empty(work: SavedWork, attempts: Attempts) -> bool:
-    return _attempt(work, attempts).end is WorkEnd.EMPTY
-
-
 def _saved_at(work: SavedWork, attempts: Attempts) -> datetime:
     """An attempt without changes has the commit of its base, so it counts from its start."""
-    start = _attempt(work, attempts).started_at if _is_empty(work, attempts) else None
+    start = find_attempt(work, attempts).started_at if left_nothing(work, attempts) else None
     return start or work.at
-
-
-def _is_late(work: SavedWork) -> bool:
-    return "-late" in work.ref
 
 
 def _work_document(work: SavedWork, attempts: Attempts) -> dict[str, object]:
@@ -227,8 +203,8 @@ def _work_document(work: SavedWork, attempts: Attempts) -> dict[str, object]:
         "commit": work.commit,
         "at": _saved_at(work, attempts).isoformat(),
         "subject": work.subject,
-        "end": _attempt(work, attempts).end.value,
-        "left_nothing": _is_empty(work, attempts),
+        "end": find_attempt(work, attempts).end.value,
+        "left_nothing": left_nothing(work, attempts),
     }
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from yaoki.app.saved_attempts import describe_earlier_work
 from yaoki.core.decide.escalation import further_waivers
 from yaoki.core.model import Choice, State
 from yaoki.core.model.names import explain_check_name
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 
 STDOUT = "-"
 SHOWN = 30
+COMMENT_CHARS_MAX = 500
 WARNINGS_SHOWN = 5
 WAITS_SHOWN = 5
 FORMATS = {
@@ -310,12 +312,16 @@ def print_question(app: App, task: TaskView) -> None:
         print_wrapped(f"    {illegal.sentence}; next: yaoki resume {row.run_id}")
         return
     failing = held.failure.check if held.failure else ""
-    further = further_waivers(held, held.failure) if held.failure else ""
+    notes = {
+        Choice.WAIVE: further_waivers(held, held.failure) if held.failure else "",
+        Choice.DONE: describe_earlier_work(app, held),
+    }
     as_it_is = bool(held.question and held.question.note)
     for choice in task.choices:
         command = _answer_command(row, choice, held.work.worktree, failing, as_it_is=as_it_is)
-        note = f"  # {clean_line(further)}" if further and choice == Choice.WAIVE else ""
-        print_wrapped(f"    {command}{note}")
+        note = clean_line(notes.get(Choice(choice), ""), COMMENT_CHARS_MAX)
+        begins = "; " if "  # " in command else "  # "
+        print_wrapped(f"    {command}{begins}{note}" if note else f"    {command}")
 
 
 def _answer_command(
