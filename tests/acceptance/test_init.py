@@ -182,6 +182,23 @@ def test_init_says_that_skipped_tests_prove_nothing_if_they_are_many(
     assert (hint in " ".join(done.out.split())) == (passing == 8)
 
 
+@pytest.mark.full
+@pytest.mark.spec("12.3")
+def test_init_counts_expected_failures_as_pytest_does(project: Project) -> None:
+    """They are not skipped, so no package or service is missing."""
+    text = (
+        "import pytest\n\n\ndef test_sum():\n    assert 1 + 1 == 2\n\n\n"
+        "@pytest.mark.xfail(reason='later')\ndef test_later():\n    assert False\n"
+    )
+    settings = "[tool.pytest.ini_options]\ntestpaths = ['tests']\n"
+    commit_files(project, {"pyproject.toml": settings, "tests/test_sum.py": text})
+
+    done = project.yaoki("init", env=programs(project))
+
+    assert "1 test, 1 xfailed" in done.out, done.out
+    assert "skipped" not in done.out
+
+
 @pytest.mark.spec("12.3")
 def test_init_reports_a_failing_base_and_writes_its_checks_as_known_failures(
     project: Project,

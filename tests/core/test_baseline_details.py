@@ -449,6 +449,8 @@ def test_the_finding_names_each_weakened_test() -> None:
     ("params", "words"),
     [({"passedCount": 784}, "784 tests"), ({"passedCount": 1}, "1 test"), ({}, ""),
      ({"passedCount": 735, "skippedCount": 143}, "735 tests, 143 skipped"),
+     ({"passedCount": 9, "skippedCount": 3, "xfailedCount": 2}, "9 tests, 1 skipped, 2 xfailed"),
+     ({"passedCount": 9, "skippedCount": 2, "xfailedCount": 2}, "9 tests, 2 xfailed"),
      ({"passedCount": None}, ""), ({"passedCount": True}, "")],
 )  # fmt: skip
 def test_the_test_count_is_described_in_words(params: dict[str, Any], words: str) -> None:

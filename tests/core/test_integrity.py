@@ -59,6 +59,17 @@ def test_as_many_tests_or_unknown_counts_are_no_finding(now: Finding, base: Find
     assert compare_tests_run(now, base) is None
 
 
+def test_tests_that_now_fail_as_expected_are_not_called_skipped() -> None:
+    now = counted(5, 3)
+    now.params["xfailedCount"] = 2  # type: ignore[index]
+
+    found = compare_tests_run(now, counted(5))
+
+    assert found is not None
+    words = "5 tests ran before the change, 2 with it, and 1 more is skipped, and 2 more are xfailed"
+    assert words in found.message
+
+
 def named(*names: str) -> Finding:
     params = {"testCount": len(names), "passedCount": len(names)}
     return Finding("tests", Outcome.PASSED, params=params, passing_tests=names)

@@ -40,7 +40,7 @@ from yaoki.core.decide.baseline import (
     describe_alike_failures,
     is_shortened,
 )
-from yaoki.core.decide.integrity import describe_test_count
+from yaoki.core.decide.integrity import SKIPPED, XFAILED, describe_test_count
 from yaoki.core.environment import (
     COMMAND_VARIABLES,
     VIRTUAL_ENV,
@@ -324,7 +324,7 @@ def _judge(detected: FoundCheck, finding: Finding, timeout: timedelta) -> TrialR
     words = one_line(message.removeprefix("cannot run: "), WORDS_CHARS_MAX)
     output = f"{finding.message}\n{finding.output}"
     passed = int(finding.params.get("passedCount", 0))
-    skipped = int(finding.params.get("skippedCount", 0))
+    skipped = int(finding.params.get(SKIPPED, 0)) - int(finding.params.get(XFAILED, 0))
     including = str(finding.params[REMEDY]) if IGNORED_FILES in finding.params else ""
     if ran_no_tests(finding):
         return TrialResult(

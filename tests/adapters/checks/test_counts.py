@@ -81,6 +81,23 @@ def test_the_summary_of_every_runner_is_counted(text: str, ends: tuple[int, int,
 
 @pytest.mark.spec("16.4")
 @pytest.mark.parametrize(
+    ("text", "counts"),
+    [
+        ("3 passed, 2 skipped, 1 xfailed, 1 xpassed in 0.1s", (4, 3, 1)),
+        ("Ran 3 tests in 0.001s\n\nOK (skipped=1, expected failures=1)", (1, 2, 1)),
+    ],
+)
+def test_expected_failures_are_counted_beside_skipped_tests(
+    text: str, counts: tuple[int, int, int]
+) -> None:
+    found = count_tests(split_output(CommandOutput(0, text)))
+
+    assert found is not None
+    assert (found.passed, found.skipped, found.xfailed) == counts
+
+
+@pytest.mark.spec("16.4")
+@pytest.mark.parametrize(
     "text", ["", "all good", "deployed 3 hosts", "\tindented words", "1 warning in 0.01s of it"]
 )
 def test_other_lines_are_not_counted_as_summaries(text: str) -> None:
@@ -149,6 +166,7 @@ def check_run(tmp_path: Path) -> CheckRun:
         ("go", "go test ./...", "?   \tm\t[no test files]", "it ran no tests"),
         ("bats", "bats t", "1..0", "it ran no tests"),
         ("make", "make test", "===== 1 skipped in 0.1s =====", "its one test was skipped"),
+        ("make", "make test", "== 1 xfailed in 0.1s ==", "none of its tests passed: 1 xfailed"),
         ("npm", "npm test", "  0 passing (1ms)", "it ran no tests"),
         ("tox", "tox -q", "no tests ran in 0.01s", "it ran no tests"),
     ],

@@ -21,6 +21,7 @@ from yaoki.adapters.checks.readers.suite_stop import (
 from yaoki.adapters.checks.readers.tally import SuiteTally
 from yaoki.adapters.checks.recipes import NO_RECIPE, Recipe, find_recipe
 from yaoki.core.commands.test_runners import fail_fast_option, find_test_runners
+from yaoki.core.decide.integrity import describe_unproven
 from yaoki.core.lazy_dataclass import dataclass, replace
 from yaoki.core.model import CheckSpec
 
@@ -65,6 +66,8 @@ class SuiteRun:
             params["testCount"] = self.tally.total
             params["skippedCount"] = self.tally.skipped
             params["passedCount"] = self.tally.passed
+            if self.tally.xfailed:
+                params["xfailedCount"] = self.tally.xfailed
         return params
 
     @property
@@ -92,6 +95,10 @@ class SuiteRun:
             return self.recipe.idle_reason
         if self.tally is None or self.tally.passed > 0:
             return ""
+        if self.tally.xfailed and not self.tally.failed:
+            return "none of its tests passed: " + describe_unproven(
+                self.tally.skipped, self.tally.xfailed
+            )
         if self.tally.skipped and not self.tally.failed:
             count = self.tally.skipped
             return "its one test was skipped" if count == 1 else f"all {count} tests were skipped"

@@ -14,7 +14,9 @@ from yaoki.core.text import format_count
 
 INTEGRITY_CHECK, WEAKENED_PATTERN = "test-integrity", "test-weakened"
 ITEMS_MAX = 50
+# XFAILED counts some of those that SKIPPED counts: neither kind proves anything.
 COUNT, SKIPPED, PASSED = "testCount", "skippedCount", "passedCount"
+XFAILED = "xfailedCount"
 _WORDS = lazy_compile(r"\w+")
 LOST_TEST_MESSAGE = "passed at the base, and does not pass now"
 
@@ -35,13 +37,20 @@ def count_passed_tests(finding: Finding) -> int:
 
 
 def describe_test_count(finding: Finding) -> str:
-    """`784 tests` that passed, `, 3 skipped`; empty if the check counts none.
+    """`784 tests` that passed, `, 3 skipped, 2 xfailed`; empty if the check counts none.
 
     Tests that are skipped in a worktree may run in the user's checkout: a file is missing here.
     """
-    passed, skipped = finding.params.get(PASSED), finding.params.get(SKIPPED, 0)
-    more = f", {skipped} skipped" if skipped else ""
-    return f"{format_count(passed, 'test')}{more}" if type(passed) is int else ""
+    passed, unproven = finding.params.get(PASSED), finding.params.get(SKIPPED, 0)
+    more = describe_unproven(unproven, finding.params.get(XFAILED, 0))
+    parts = [format_count(passed, "test"), more] if type(passed) is int else []
+    return ", ".join(filter(None, parts))
+
+
+def describe_unproven(unproven: int, xfailed: int) -> str:
+    """`3 skipped, 2 xfailed`, in the words of pytest; `unproven` counts both."""
+    counts = {"skipped": unproven - xfailed, "xfailed": xfailed}
+    return ", ".join(f"{number} {word}" for word, number in counts.items() if number)
 
 
 def compare_tests_run(
@@ -70,13 +79,25 @@ def compare_tests_run(
         named or count_passed_tests(now) + less >= count_passed_tests(base)
     ):
         return weakened_tests_finding(items) if items else None
-    more = int(now.params.get(SKIPPED, 0)) - int(base.params.get(SKIPPED, 0))
-    skipped = f", and {format_count(more, 'more is', 'more are')} skipped" if more > 0 else ""
     words = (
         f"{format_count(count_run_tests(base), 'test')} ran before the change, "
-        f"{count_run_tests(now)} with it{skipped}"
+        f"{count_run_tests(now)} with it{_describe_more_unproven(now, base)}"
     )
     return weakened_tests_finding([FindingItem(f"check {now.check}", words), *items])
+
+
+def _describe_more_unproven(now: Finding, base: Finding) -> str:
+    """`, and 2 more are skipped`: tests that fail as expected are not skipped."""
+    unproven, xfailed = (
+        int(now.params.get(key, 0)) - int(base.params.get(key, 0)) for key in (SKIPPED, XFAILED)
+    )
+    counts = {"skipped": unproven - xfailed, "xfailed": xfailed}
+    parts = [
+        f"{format_count(number, 'more is', 'more are')} {word}"
+        for word, number in counts.items()
+        if number > 0
+    ]
+    return "".join(f", and {part}" for part in parts)
 
 
 def without_brought_tests(base: Finding, landed: Finding, before: Finding) -> Finding:

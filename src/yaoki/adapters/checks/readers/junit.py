@@ -49,6 +49,8 @@ _NO_CLASS = {"", "test"}
 _NO_GIST = {"Failed"}
 # pytest writes this for a file that it cannot load, with the reason in lines with an E.
 _NOT_LOADED = "collection failure"
+# The type of a test that was not skipped but failed, as its marker expects.
+_XFAILED = "pytest.xfail"
 _NODE_EXIT = lazy_compile(r"exitCode: (\d{1,3})\b")
 _ASIDE = ("failed on setup with ", "failed on teardown with ")
 _E_LINE = lazy_compile(r"^E {2,}\S", re.MULTILINE)
@@ -97,9 +99,8 @@ def _tally(target: JUnitTarget, command: CommandOutput) -> SuiteTally:
         shown = files[class_] + name.removeprefix(class_) if class_ else name
         names.append(strip_terminal_codes(shown)[:NAME_CHARS_MAX])
     failed = target.cases - target.passed - target.skipped
-    return SuiteTally(
-        target.passed, failed, target.skipped, names_if_complete(names, target.passed)
-    )
+    complete = names_if_complete(names, target.passed)
+    return SuiteTally(target.passed, failed, target.skipped, complete, target.xfailed)
 
 
 def _feed(file: Path, target: JUnitTarget) -> None:
@@ -189,6 +190,7 @@ class JUnitTarget:
     cases: int = 0
     passed: int = 0
     skipped: int = 0
+    xfailed: int = 0
     failures: int = 0
     has_junit_root: bool = False
     root: str = ""
@@ -203,6 +205,7 @@ class JUnitTarget:
     _chars_left: int = 0
     _tail: str = ""
     _skipped: bool = False
+    _xfailed: bool = False
 
     def doctype(self, *_: object) -> None:
         raise ReportUnreadable("has a document type, which could define entities without bound")
@@ -221,8 +224,10 @@ class JUnitTarget:
             self.cases += 1
             self._case, self._fault, self._text_parts = attributes, None, []
             self._skipped = bool(_states(attributes) & _NOT_RUN)
+            self._xfailed = False
         elif tag == "skipped" and self._case is not None:
             self._skipped = True
+            self._xfailed = attributes.get("type") == _XFAILED
         elif tag in _FAULTS and self._fault is None:
             self._fault, self._text_parts = attributes.get("message", ""), []
             self._chars_left, self._tail = TEXT_CHARS_MAX, ""
@@ -243,6 +248,7 @@ class JUnitTarget:
                 self._add(replace(_entry(case, *self._describe_xml_error()), is_load_error=load))
             elif self._skipped:
                 self.skipped += 1
+                self.xfailed += self._xfailed
             else:
                 self._count_passed(case)
             self._case = self._fault = None

@@ -16,12 +16,16 @@ _AMOUNT = lazy_compile(r"(\d{1,9}) ([a-z]{1,20})")
 
 @dataclass(frozen=True, slots=True)
 class SuiteTally:
-    """`passed_names` holds all passed tests or none."""
+    """`passed_names` holds all passed tests or none.
+
+    `skipped` tests prove nothing; `xfailed` of them ran and failed as their marker expects.
+    """
 
     passed: int = 0
     failed: int = 0
     skipped: int = 0
     passed_names: tuple[str, ...] = ()
+    xfailed: int = 0
 
     @property
     def total(self) -> int:
@@ -38,8 +42,10 @@ def add_tallies(parts: Sequence[SuiteTally], names: Iterable[str] = ()) -> Suite
         return None
     passed = sum(part.passed for part in parts)
     all_names = [*names] or [name for part in parts for name in part.passed_names]
-    failed, skipped = (sum(getattr(part, end) for part in parts) for end in ("failed", "skipped"))
-    return SuiteTally(passed, failed, skipped, names_if_complete(all_names, passed))
+    failed, skipped, xfailed = (
+        sum(getattr(part, end) for part in parts) for end in ("failed", "skipped", "xfailed")
+    )
+    return SuiteTally(passed, failed, skipped, names_if_complete(all_names, passed), xfailed)
 
 
 def names_if_complete(names: Sequence[str], passed: int) -> tuple[str, ...]:
@@ -54,8 +60,9 @@ def match_lines(output: OutputLines, shape: re.Pattern[str]) -> Iterator[re.Matc
 
 def parse_worded_summary(text: str, names: Mapping[str, str]) -> SuiteTally:
     """Parses `3 passed, 1 failed`; `names` maps the words of the runner."""
-    sums = {"passed": 0, "failed": 0, "skipped": 0}
+    sums = {"passed": 0, "failed": 0, "skipped": 0, "xfailed": 0}
     for number, word in _AMOUNT.findall(text):
         if word in names:
             sums[names[word]] += int(number)
-    return SuiteTally(sums["passed"], sums["failed"], sums["skipped"])
+    not_proven = sums["skipped"] + sums["xfailed"]
+    return SuiteTally(sums["passed"], sums["failed"], not_proven, xfailed=sums["xfailed"])

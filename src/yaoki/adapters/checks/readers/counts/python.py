@@ -20,7 +20,8 @@ _PYTEST = lazy_compile(
 _PYTEST_WORDS = {
     **dict.fromkeys(("passed", "xpassed"), "passed"),
     **dict.fromkeys(("failed", "error", "errors"), "failed"),
-    **dict.fromkeys(("skipped", "xfailed"), "skipped"),
+    "skipped": "skipped",
+    "xfailed": "xfailed",
 }
 _PYTEST_LINE = lazy_compile(r"(\S{1,300}\.py::.{1,400}?) (?:PASSED|XPASS)(?: +\[ *\d{1,3}%\])?$")
 _RAN = lazy_compile(r"Ran (\d{1,9}) tests? in \d[\d.]*s$")
@@ -63,8 +64,9 @@ def _unittest(ran: int, amounts: Mapping[str, str]) -> SuiteTally:
     """
     bad = ("failures", "errors", "unexpected successes")
     failed = sum(int(amounts.get(key, 0)) for key in bad)
-    skipped = sum(int(amounts.get(key, 0)) for key in ("skipped", "expected failures"))
-    return SuiteTally(max(0, ran - failed - skipped), failed, skipped)
+    xfailed = int(amounts.get("expected failures", 0))
+    skipped = int(amounts.get("skipped", 0)) + xfailed
+    return SuiteTally(max(0, ran - failed - skipped), failed, skipped, xfailed=xfailed)
 
 
 def count_doctest(output: OutputLines) -> SuiteTally | None:
