@@ -499,6 +499,26 @@ def test_a_check_that_changes_tracked_files_is_commented_out_with_the_right_opti
     (lint,) = done.document["baseline"]
     assert lint["state"] == "broken"
     assert "changes files of the repository (README)" in lint["words"]
+    assert "let it only report" in lint["words"]
+
+
+@pytest.mark.full
+@pytest.mark.spec("12.3")
+def test_init_says_how_git_ignores_a_tracked_file_that_a_check_generates(project: Project) -> None:
+    commit_files(project, {"Makefile": "test:\n\techo 1 >> coverage.xml\n", "coverage.xml": "0"})
+    env = programs(project, "make")
+
+    unfit = project.yaoki("init", "--json", env=env).document["baseline"][0]
+
+    assert unfit["state"] == "broken"
+    assert "(coverage.xml); it is generated: let git ignore it" in unfit["words"]
+    subprocess.run(unfit["next"], shell=True, check=True, cwd=project.repo)
+    assert (project.repo / ".gitignore").read_text() == "/coverage.xml\n"
+    assert project.git("ls-files", "coverage.xml") == ""
+    project.git("add", ".gitignore")
+    project.git(*GIT_IDENTITY, "commit", "-qm", "ignore the report")
+    again = project.yaoki("init", "--again", "--dry-run", "--json", env=env)
+    assert again.document["baseline"][0]["state"] != "broken", again.out
 
 
 @pytest.mark.full

@@ -66,7 +66,9 @@ def test_tests_that_now_fail_as_expected_are_not_called_skipped() -> None:
     found = compare_tests_run(now, counted(5))
 
     assert found is not None
-    words = "5 tests ran before the change, 2 with it, and 1 more is skipped, and 2 more are xfailed"
+    words = (
+        "5 tests ran before the change, 2 with it, and 1 more is skipped, and 2 more are xfailed"
+    )
     assert words in found.message
 
 

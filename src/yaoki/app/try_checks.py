@@ -23,6 +23,7 @@ from yaoki.app.base_checks import (
     open_base_room,
     report_nothing,
 )
+from yaoki.app.changed_files import CHANGED, make_unfit_finding
 from yaoki.app.ignored_files import IGNORED_FILES, explain_ignored_files
 from yaoki.app.missing_modules import complete_missing_modules
 from yaoki.app.remedies import (
@@ -65,9 +66,6 @@ TOTAL_TIMEOUT = timedelta(minutes=10)
 WORDS_CHARS_MAX = 200
 NO_TESTS_MESSAGE = "it ran no tests, so it proves nothing"
 NOT_TRIED_MESSAGE = "not tried: the time limit for all checks was reached"
-# Options that keep a tool from changing files, for tools that do so in some repositories.
-_LOOKS = {"ruff": "--no-fix", "eslint": "--no-fix", "black": "--check", "prettier": "--check"}
-CHANGED = "changedFiles"
 PYTEST = ("python", "-m", "pytest", "-q", "--junit-xml", "{report}")
 
 
@@ -240,7 +238,7 @@ class TrialRoom:
             )
         changed = list(self.base_room.changed_files())
         if changed and finding.outcome is not Outcome.BROKEN:
-            return _make_unfit_finding(finding, spec, changed)
+            return make_unfit_finding(finding, spec, changed)
         if finding.is_late:
             return finding
         top = self.app.repository.top
@@ -290,16 +288,6 @@ class TrialRoom:
         ).split("\n")
         last = one_line(next((line for line in reversed(lines) if line.strip()), ""), 120)
         return FailedSetup(f"{command} failed with exit code {done.code}: {last}", command)
-
-
-def _make_unfit_finding(finding: Finding, spec: CheckSpec, changed: list[str]) -> Finding:
-    """A run refuses such a check as well, but only after an agent has worked."""
-    words = spec.argv or tuple(spec.shell.split())
-    option = next((option for tool, option in _LOOKS.items() if tool in words), "")
-    remedy = f"; add {option}" if option else "; a check must not change files"
-    message = f"changes files of the repository ({', '.join(changed[:3])}){remedy}"
-    params = {CHANGED: changed[:3]}
-    return replace(finding, outcome=Outcome.BROKEN, message=message, items=(), params=params)
 
 
 def _spec(detected: FoundCheck) -> CheckSpec:
