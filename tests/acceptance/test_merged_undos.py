@@ -5,6 +5,7 @@ The merge commit is a new one: nothing has run on it before.
 
 from __future__ import annotations
 
+import json
 import sys
 from typing import Any
 
@@ -255,6 +256,35 @@ def test_a_late_check_of_an_undo_of_all_work_names_no_landed_task(project: Proje
     where = f"yaoki/{project.status()['run']}, where no task is landed"
     assert f"check whole did not finish within its timeout on {where}: " in said
     assert "the landed tasks" not in said
+
+
+@pytest.mark.spec("2.6", "9.6")
+def test_a_merged_run_with_undone_work_takes_more_tasks_until_it_ends(project: Project) -> None:
+    """Another task in place of the undone one."""
+    tasks = [{"id": "one", "checks": ["one"]}, {"id": "two", "checks": ["two"]}]
+    checks = {name: file_contains(f"{name}.txt") for name in ("one", "two")}
+    plan = a_plan({name: [writes(f"{name}.txt")] for name in checks}, tasks, checks)
+    merge_then_move_on(project, plan)
+    more = project.folder / "more.json"
+    added = {"id": "more", "goal": "Add more.", "checks": ["two"]}
+    more.write_text(json.dumps({"tasks": [added]}))
+    ended = project.yaoki("plan", "extend", str(more))
+    assert (ended.code, "is already merged" in ended.err) == (6, True), ended.err
+    for name in ("two", "one"):
+        assert project.yaoki("undo", name).code == 0
+    assert project.yaoki("answer", "one", "abort").code == 0
+
+    final = project.yaoki("answer", "one", "retry")
+    extended = project.yaoki("plan", "extend", str(more))
+
+    assert "add it again: yaoki plan extend FILE --run" in " ".join(final.err.split())
+    assert extended.code == 0, extended.err
+    assert project.task("more")["state"] == "WAITING"
+    assert project.yaoki("answer", "two", "abort").code == 0
+    assert project.yaoki("cancel", project.task("more")["id"]).code == 0
+    more.write_text(json.dumps({"tasks": [{**added, "id": "last"}]}))
+    again = project.yaoki("plan", "extend", str(more))
+    assert (again.code, "is already merged" in again.err) == (6, True), again.err
 
 
 @pytest.mark.spec("9.6")

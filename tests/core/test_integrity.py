@@ -66,10 +66,8 @@ def test_tests_that_now_fail_as_expected_are_not_called_skipped() -> None:
     found = compare_tests_run(now, counted(5))
 
     assert found is not None
-    words = (
-        "5 tests ran before the change, 2 with it, and 1 more is skipped, and 2 more are xfailed"
-    )
-    assert words in found.message
+    words = "5 tests ran before the change, 2 with it, and 1 more is skipped, and 2 more are"
+    assert f"{words} xfailed" in found.message
 
 
 def named(*names: str) -> Finding:

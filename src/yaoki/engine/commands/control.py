@@ -113,10 +113,8 @@ class Control:
 
         def decide(task: Task) -> Sequence[Event]:
             if task.state is not State.ESCALATED or task.question is None:
-                state = task.state.value
-                raise NotNow(
-                    f"{task.id} has no open question: it is {state}", hint=suggest_next(task, run)
-                )
+                state, hint = task.state.value, suggest_next(task, run, self._store)
+                raise NotNow(f"{task.id} has no open question: it is {state}", hint=hint)
             if choice not in task.question.choices:
                 allowed = ", ".join(c.value for c in task.question.choices)
                 raise NotNow(

@@ -108,7 +108,7 @@ class EndWaitCommand:
         run = self._store.run(task.run_id)
         return NotNow(
             f"{task.id} has no open question: it is {task.state.value}",
-            hint=suggest_next(task, run),
+            hint=suggest_next(task, run, self._store),
         )
 
 

@@ -20,8 +20,9 @@ from yaoki.core.model import (
 )
 from yaoki.core.run_status import RunStatus, current_run_status
 from yaoki.core.text import format_count
+from yaoki.engine.run_status import has_open_work
 from yaoki.errors import NotNow, PlanInvalid, Unknown
-from yaoki.ports import RunStore, TaskRow
+from yaoki.ports import CompletionStore, StatusReads, TaskRow
 
 NAMES_MAX = 1000
 
@@ -37,7 +38,7 @@ class PlanExtension:
 class ExtendCommand:
     """The planner's commands, for agents and people alike."""
 
-    def __init__(self, store: RunStore) -> None:
+    def __init__(self, store: CompletionStore) -> None:
         self._store = store
 
     # -------------------------------------------------------------- more tasks
@@ -56,9 +57,13 @@ class ExtendCommand:
         """
         for task_id in replaces.values() if by_agent else ():
             self._refuse_over_limit(self._store.task(TaskId(task_id)))
-        added, revision = self._store.extend(
-            run.id, specs, replaces, _refuse_ended, by_planner=by_agent
-        )
+        continues = has_open_work(self._store, run)
+
+        def refuse(now: Run) -> None:
+            # Somebody may have merged it meanwhile.
+            _refuse_ended(now, continues=continues and now.merged_commit == run.merged_commit)
+
+        added, revision = self._store.extend(run.id, specs, replaces, refuse, by_planner=by_agent)
         return PlanExtension(tuple(added), revision)
 
     def _refuse_over_limit(self, task: Task) -> None:
@@ -73,7 +78,7 @@ class ExtendCommand:
         run = self._store.run(task.run_id)
         if task.state is not State.ESCALATED and not task.awaiting_rerun:
             message = f"{task.id} has not failed: it is {task.state.value}"
-            raise NotNow(message, hint=suggest_next(task, run))
+            raise NotNow(message, hint=suggest_next(task, run, self._store))
         spec = replace(task.spec, name=self._free_name(run, task), goal=goal or task.spec.goal)
         return self.extend(run, [spec], {spec.name: task.id}, by_agent=by_agent)
 
@@ -86,7 +91,7 @@ class ExtendCommand:
 
     def fill_phase(self, run: Run, phase: str, specs: Sequence[TaskSpec]) -> PlanExtension:
         """Fill a deferred phase by hand; if the tasks break its constraints it stays open."""
-        _refuse_ended(run)
+        _refuse_ended(run, continues=has_open_work(self._store, run))
         task = self.open_planning_task(run, phase)
         brief = task.spec.planning_brief
         assert brief is not None, f"{task.id} is not a planning task"
@@ -144,19 +149,20 @@ class ExtendCommand:
         )
 
 
-def suggest_next(task: Task, run: Run) -> str:
+def suggest_next(task: Task, run: Run, store: StatusReads) -> str:
     """The next command for a task that cannot be retried; a cancelled task is final."""
     if task.state is not State.CANCELLED:
         return f"yaoki why {task.id}"
-    if run.cancel_requested or run.merged_commit:
+    if run.cancel_requested or (run.merged_commit and not has_open_work(store, run)):
         return "a cancelled task is final; start a new run: yaoki run PLAN"
     return f"a cancelled task is final; add it again: yaoki plan extend FILE --run {run.id}"
 
 
-def _refuse_ended(run: Run) -> None:
+def _refuse_ended(run: Run, *, continues: bool) -> None:
+    """`continues`: the run has open work, even if it was merged."""
     if run.cancel_requested:
         raise NotNow(f"run {run.id} was cancelled and cannot continue", hint="yaoki status")
-    if run.merged_commit:
+    if run.merged_commit and not continues:
         raise NotNow(f"run {run.id} is already merged", hint="yaoki run PLAN")
 
 

@@ -18,9 +18,8 @@ from yaoki.core.model import (
     TaskKind,
     TaskSpec,
 )
-from yaoki.core.run_status import RunStatus
 from yaoki.engine.clock_and_chance import read_clock_and_chance
-from yaoki.engine.run_status import load_run_status
+from yaoki.engine.run_status import has_open_work
 from yaoki.errors import BranchMovedExternally, NotNow
 from yaoki.ports import Clock, CompletionStore, RunBranches
 
@@ -53,7 +52,7 @@ class RecheckCommand:
         new = {name: c for name, c in checks.items() if run.checks.get(name) != c}
         # git is asked before the transaction.
         unmerged = self._has_unmerged_commits(run)
-        continues = unmerged or self._has_open_work(run)
+        continues = unmerged or has_open_work(self._store, run)
 
         def revise(now: Run, tasks: Sequence[Task]) -> Mapping[TaskId, CheckRevision]:
             if now.merged_commit and not (continues and now.merged_commit == run.merged_commit):
@@ -77,10 +76,6 @@ class RecheckCommand:
         for task_id in tasks:
             self._ask_about_failed(task_id, checks_changed=bool(new))
         return Recheck(number, tuple(sorted(new)), tuple(tasks))
-
-    def _has_open_work(self, run: Run) -> bool:
-        """A merged run is open again after `yaoki undo`."""
-        return load_run_status(self._store, run) not in {RunStatus.DONE, RunStatus.CANCELLED}
 
     def _has_unmerged_commits(self, run: Run) -> bool:
         """Does the branch of a merged run have landings or undos that the merge lacks?"""

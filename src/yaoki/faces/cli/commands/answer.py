@@ -206,7 +206,8 @@ def _print_question(app: App, task_id: TaskId, *, as_json: bool) -> int:
         from yaoki.engine.commands.extend import suggest_next
 
         words = f"{task.id} has no open question: it is {task.state.value}"
-        raise NotNow(words, hint=suggest_next(task, app.reads.run(task.run_id)))
+        run = app.reads.run(task.run_id)
+        raise NotNow(words, hint=suggest_next(task, run, app.store))
     view = _view(load_run_view(app, app.reads.run(task.run_id)), task_id)
     if as_json:
         asked = {"question": view.row.question, "choices": list(view.choices)}
