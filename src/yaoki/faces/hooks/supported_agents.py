@@ -1,4 +1,4 @@
-"""The agents that have a stop hook, as tested, and those without one."""
+"""The agents for which yaoki has a tested stop hook, and why there is none for the others."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def find_hooked_agent(name: str) -> HookedAgent:
         return HOOKED_AGENTS[name]
     if name in AGENTS_WITHOUT_HOOK:
         raise Unknown(
-            f"{name} has no hook that can refuse a stop: {AGENTS_WITHOUT_HOOK[name]}",
+            f"yaoki installs no stop hook for {name}: {AGENTS_WITHOUT_HOOK[name]}",
             hint="yaoki run PLAN",
         )
     near = did_you_mean(name, HOOKED_AGENTS)
