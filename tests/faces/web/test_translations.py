@@ -6,6 +6,8 @@ import ast
 import inspect
 import json
 import re
+import shutil
+import subprocess
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -74,12 +76,14 @@ from yaoki.core.model.treatment import (
     Treatment,
     TreatmentOutcome,
 )
+from yaoki.core.model.verdict_key import PART_WORDS
 from yaoki.core.race_judge_prompt import read_judge_answer
 from yaoki.engine.completion import recover
 from yaoki.formats.quality import gaming, tell_tales
 from yaoki.formats.quality.definition import comparison
 from yaoki.formats.quality.gaming import copied_results
 from yaoki.formats.quality.mutants.edit import becomes, is_removed
+from yaoki.views import entry_text
 from yaoki.views.decisions import DECISION_OF_EVENT, RULES
 from yaoki.views.plain_words import CRITERIA
 
@@ -453,3 +457,82 @@ def test_the_words_of_mutants_are_translated() -> None:
 
     assert len(said) == 9
     assert {words for words in (*said, *faults) if not is_translated(words)} == set()
+
+
+SCRIPT = """
+globalThis.document = { documentElement: {}, addEventListener() {}, cookie: "" };
+globalThis.window = { addEventListener() {} };
+globalThis.location = { hash: "", href: "http://x/", origin: "http://x" };
+const { readFileSync } = await import("node:fs");
+globalThis.fetch = async (url) => ({ json: async () => JSON.parse(readFileSync(url)) });
+const page = process.argv[1];
+await (await import(`${page}words.js`)).loadWords("ja");
+const { entryWords } = await import(`${page}translation.js`);
+console.log(JSON.stringify(JSON.parse(process.argv[2]).map(entryWords)));
+process.exit(0);
+"""
+COMMIT = "0123456789abcdef"
+JUDGED = {"passed": True, "commit": COMMIT}
+LOST = {"kind": "LOST", "message": "gone", "check": ""}
+MERGED = {"branch": "main", "commit": COMMIT, "how": "merge"}
+RETRIED = {"delay_ms": 0, "strategy": "continue"}
+# Entries, and the facts besides those that every entry of the event has.
+FACTS: list[tuple[str, dict[str, Any], tuple[str, ...]]] = [
+    ("AGENT_FINISHED", {"exit": {"code": None, "seconds": 1}}, ("起動できず",)),
+    ("ATTEMPT_STARTED", {"fresh": True, "agent": "a", "account": "key-2"}, ("key-2",)),
+    ("CANDIDATE_RETIRED", {"why": "the race is over", "saved_ref": COMMIT}, (COMMIT[:10],)),
+    ("CANDIDATE_SETTLED",
+     {"name": "x~1", "agent": "small", "outcome": "failed", "message": "late"}, ("small", "late")),
+    ("CHECKS_REVISED", {"revision": {"number": 3}, "proof_is_void": True}, ("3", "やり直し")),
+    ("CHECK_FINISHED",
+     {"check": "t", "outcome": "PASSED", "seconds": 1, "tests": 7, "known": ["a", "b"],
+      "reused": {"commit": COMMIT, "task": "other"}, "key": dict.fromkeys(PART_WORDS, COMMIT)},
+     ("7 件", "2 件", "other", COMMIT[:10])),
+    ("ESCALATION_ANSWERED", {"choice": "retry", "how": "page"}, ("page",)),
+    ("JOINT_PROOF_FAILED", {"tasks": ["x", "y"], "why": "red"}, ("x、y", "red")),
+    ("JUDGE_CALLED", {"agent": "j", "works": [{"name": "x~1"}, {"name": "x~2"}]}, ("B = x~2",)),
+    ("QUALITY_JUDGMENT", {**JUDGED, "checks": {"a": "PASSED", "b": "WAIVED"}}, ("免除",)),
+    ("QUALITY_JUDGMENT", {**JUDGED, "checks": {"b": "WAIVED"}}, ("検証なし", "免除")),
+    ("QUALITY_JUDGMENT",
+     {**JUDGED, "checks": {"a": "PASSED"}, "same_at_base": ["a"]}, ("区別するチェックはなく",)),
+    ("RETRY_DECISION", {**RETRIED, "failure": LOST}, ("中断",)),
+    ("RETRY_DECISION",
+     {**RETRIED, "failure": {**LOST, "stopped_on_request": True}}, ("次のワーカー",)),
+    ("RETRY_DECISION",
+     {**RETRIED, "failure": {**LOST, "kind": "RATE_LIMIT", "account_problem": "LIMIT"}},
+     ("アカウントを待機",)),
+    ("RUN_MERGED", {**MERGED, "unproven": True}, ("未検証",)),
+    ("RUN_RESUMED", {"was": "tired", "how": "page"}, ("tired", "page")),
+    ("TASK_LANDED",
+     {"commit": COMMIT, "already": True, "taken_along_by": "x"}, ("変更なし", "x")),
+    ("TASK_REPLACED", {"by": "", "why": "no more"}, ("no more",)),
+    ("WAIT_ENDED", {"account": "key-2", "retried_task": "x", "how": "page"}, ("key-2", "page")),
+    ("WAIT_ENDED", {"words": "go on"}, ("go on",)),
+]  # fmt: skip
+
+
+@pytest.mark.spec("12.5")
+def test_the_japanese_journal_has_the_facts_of_the_english_one() -> None:
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("node is not installed")
+    entries = [
+        {"event": event, "data": data, "words": entry_text._WORDS[event](data)}
+        for event, data, _ in FACTS
+    ]
+    page = f"{WORDS.parent.as_uri()}/"
+    words = (node, "--input-type=module", "-e", SCRIPT, page, json.dumps(entries))
+    done = subprocess.run(words, check=True, capture_output=True, text=True)
+    shown = json.loads(done.stdout)
+
+    lost = [
+        (event, said, fact)
+        for (event, _, facts), said in zip(FACTS, shown, strict=True)
+        for fact in facts
+        if fact not in said
+    ]
+    untranslated = [
+        entry["words"] for entry, said in zip(entries, shown, strict=True) if said == entry["words"]
+    ]
+    assert (lost, untranslated) == ([], [])
+    assert not any("null" in said or "undefined" in said for said in shown)

@@ -38,9 +38,9 @@ export const ruleWords = ({ rule, rule_words: words }) => serverWords(`rule.${ru
 export function entryWords(entry) {
   if (language === "en" || !entry.words || entry.cut) return entry.words;
   try {
-    const [ending, values] = (PARTS[entry.event] || allData)(entry.data);
+    const [ending, values, notes = []] = (PARTS[entry.event] || allData)(entry.data, entry.words);
     const words = fillPattern(`story.${entry.event}${ending}`, values);
-    return words ? words + failureSuffix(entry) : entry.words;
+    return words ? words + noteWords(notes) + failureSuffix(entry) : entry.words;
   } catch {
     // An entry of another version may lack a field.
     return entry.words;
@@ -48,6 +48,11 @@ export function entryWords(entry) {
 }
 
 const allData = (data) => ["", data];
+
+/** Further facts of an entry: `[key, values]` of each that it has. */
+const noteWords = (notes) => notes.filter(Boolean).map(([key, values]) => fillPattern(`note.${key}`, values)).join("");
+const channelNote = (how) => how && ["how", { how }];
+const messageNote = (message) => message && ["message", { message: line(message) }];
 
 function failureSuffix({ event, data }) {
   const bad = event === "CHECK_FINISHED" && ["FAILED", "BROKEN"].includes(data.outcome);
@@ -69,29 +74,35 @@ const translateReason = (words) => serverWords(`why.${words}`) || line(words);
 const PARTS = {
   AGENT_FINISHED: ({ exit, changed = 0, by_person: byPerson, person_file_count: n = changed }) => {
     if (byPerson) return [n ? ".person" : ".unchanged", { n }];
-    const how = exit.ended_by ? ".ended" : exit.signal ? ".signal" : ".code";
+    const unstarted = exit.code === undefined || exit.code === null;
+    const how = exit.ended_by ? ".ended" : exit.signal ? ".signal" : unstarted ? ".unstarted" : ".code";
     return [how, { by: exit.ended_by, signal: exit.signal, code: String(exit.code), time: duration(exit.seconds || 0), n: changed }];
   },
-  ATTEMPT_STARTED: ({ fresh, agent }) => [agent === "person" ? ".person" : `${fresh ? ".fresh" : ""}${agent ? ".agent" : ""}`, { agent }],
+  ATTEMPT_STARTED: ({ fresh, agent, account }) => [agent === "person" ? ".person" : `${fresh ? ".fresh" : ""}${account || agent ? ".agent" : ""}`, { agent: account || agent }],
   BUDGET_WARNING: ({ message }) => ["", { message }],
   CANDIDATE_FAILED: ({ failure }) => ["", { failure: describeFailure(failure) }],
-  CANDIDATE_RETIRED: ({ won }) => [won ? ".won" : "", {}],
-  CANDIDATE_SETTLED: ({ name, outcome }) => ["", { name, outcome: named("ended", outcome.toUpperCase()) }],
+  CANDIDATE_RETIRED: ({ won, saved_ref: saved }) => [won ? ".won" : "", {}, [saved && ["saved", { ref: shortCommit(saved) }]]],
+  CANDIDATE_SETTLED: ({ name, agent, outcome, message }) => [agent ? ".agent" : "", { name, agent, outcome: named("ended", outcome.toUpperCase()) }, [messageNote(message && translate(message))]],
   CHECKOUT_CHANGED: ({ message }) => ["", { message: translate(message) }],
   CHECKOUT_FILES_ADDED: ({ message }) => ["", { message: translate(message) }],
-  CHECKS_REVISED: ({ revision }) => ["", { revision: revision.number }],
-  CHECK_FINISHED: ({ check, outcome, seconds, rerun_seconds: reruns = [], required = true }) => [required ? "" : ".optional", { check, outcome: named("outcome", outcome), time: [seconds || 0, ...reruns].map(duration).join(" + ") }],
+  CHECKS_REVISED: ({ revision, proof_is_void: again }) => ["", { revision: revision.number }, [again && ["again"]]],
+  CHECK_FINISHED: ({ check, outcome, seconds, rerun_seconds: reruns = [], required = true, ...data }) => [required ? "" : ".optional", { check, outcome: named("outcome", outcome), time: [seconds || 0, ...reruns].map(duration).join(" + ") }, checkNotes(data)],
   ESCALATE_DECISION: ({ failure, blocked }) => ["", { failure: describeFailure(failure), reason: named("reason", blocked) }],
-  ESCALATION_ANSWERED: ({ choice, check, words }) => ["", { choice: line([named("choice", choice), check, words].filter(Boolean).join(" ")) }],
-  JOINT_PROOF_FAILED: ({ tasks }) => ["", { n: tasks.length }],
-  JUDGE_CALLED: ({ agent, works }) => ["", { agent, n: works.length }],
+  ESCALATION_ANSWERED: ({ choice, check, words, how }) => ["", { choice: line([named("choice", choice), check, words].filter(Boolean).join(" ")) }, [channelNote(how)]],
+  JOINT_PROOF_FAILED: ({ tasks, why }) => ["", { n: tasks.length, names: tasks.join(t("comma")), why: line(why) }],
+  JUDGE_CALLED: ({ agent, works }) => ["", { agent, n: works.length, names: works.map(({ name }, at) => `${String.fromCharCode(65 + at)} = ${name}`).join(t("comma")) }],
   JUDGE_ENDED: ({ judgment = {}, failure }) => [judgment.choice ? ".chose" : failure ? "" : ".stopped", { ...judgment, failure: failure && describeFailure(failure) }],
   JUDGE_SETTLED: ({ agent, judgment = {}, message }) => [judgment.choice ? ".chose" : "", { agent, ...judgment, message: message && translate(message) }],
   LAND_REFUSED: ({ head, why, cause = why ? "companion" : "moved" }) => [cause === "moved" ? "" : `.${cause}`, { head: shortCommit(head) }],
   LEASE_EXPIRED: (data) => ["", { why: translateReason(data.why || "the lease ran out") }],
   PHASE_REFUSED: ({ phase, defects }) => ["", { phase, defect: defects[0] }],
   PLAN_RECHECKED: ({ revision, checks }) => ["", { revision, checks: checks.join(t("comma")) }],
-  QUALITY_JUDGMENT: ({ commit, unchanged }) => [unchanged ? ".unchanged" : "", { commit: shortCommit(commit) }],
+  QUALITY_JUDGMENT: ({ commit, unchanged, checks = {} }, words) => {
+    const outcomes = Object.values(checks);
+    const waived = outcomes.includes("WAIVED"), passed = outcomes.includes("PASSED");
+    const ending = waived && !passed ? ".accepted" : unchanged ? ".unchanged" : "";
+    return [ending, { commit: shortCommit(commit) }, [waived && passed && ["waived"], words.includes("no check tells") && ["indistinct"]]];
+  },
   RACE_DECIDED: ({ winner, criterion, why }) => [winner ? ".won" : "", { winner: why.inputs.winner, reason: winner ? named("criterion", criterion) : "" }],
   RACE_STARTED: ({ candidates = [] }) => ["", { n: candidates.length }],
   MERGE_REFUSED: ({ branch, failure }) => ["", { branch, failure: translate(failure) }],
@@ -104,9 +115,15 @@ const PARTS = {
     return ["", { failure: describeFailure(failure), reason: byLimit ? named("reason", blocked) : translate(why.inputs.reasoning) }];
   },
   RESULT_NOTED: ({ status, summary, question }) => ["", { status, words: line(summary || question) }],
-  RETRY_DECISION: ({ failure, delay_ms: delay, strategy }) => [["fresh", "next-agent"].includes(strategy) ? `.${strategy}` : "", { failure: describeFailure(failure), time: duration(delay / 1000) }],
+  RETRY_DECISION: ({ failure, delay_ms: delay, strategy }) => {
+    const other = ["fresh", "next-agent"].includes(strategy);
+    const waits = !other && failure.account_problem && !delay;
+    const ending = failure.stopped_on_request ? ".stopped" : failure.kind === "LOST" ? ".lost" : other ? `.${strategy}` : waits ? ".account" : "";
+    return [ending, { failure: describeFailure(failure), time: duration(delay / 1000) }];
+  },
   RUN_FORECAST: ({ seconds, agent_runs: runs }) => ["", { time: duration(seconds.middle), late: duration(seconds.high), n: Math.round(runs.middle), most: Math.round(runs.high) }],
-  RUN_MERGED: ({ branch, commit, how }) => ["", { branch, commit: shortCommit(commit), how }],
+  RUN_MERGED: ({ branch, commit, how, unproven }) => [unproven ? ".unproven" : "", { branch, commit: shortCommit(commit), how }],
+  RUN_RESUMED: ({ was, how }) => ["", { was }, [channelNote(how)]],
   SNAPSHOT_RESTORE: ({ snapshot_id: snapshot }) => ["", { snapshot }],
   TASKS_PLANNED: ({ names = [] }) => ["", { n: names.length, names: line(names.slice(0, 10).join(", ")) }],
   TASK_BLAMED: ({ culprit, partners = [], looked: n }) => [partners.length ? ".partners" : "", { culprit, partners: partners.join(", "), n }],
@@ -115,9 +132,23 @@ const PARTS = {
   TASK_LANDED: ({ commit, already, taken_along_by, is_verification }) => [
     is_verification ? ".verified" : taken_along_by ? ".together" : already ? ".already" : "",
     { commit: shortCommit(commit), leader: taken_along_by },
+    [already && taken_along_by && !is_verification && ["unchanged"]],
   ],
+  TASK_REPLACED: ({ by, why = "" }) => [by ? "" : ".why", { by, why }],
   TASK_REVIVED: ({ dependents: n }) => ["", { n }],
+  WAIT_ENDED: ({ account, retried_task: retried, words, how }) => [retried ? ".account" : "", { account }, [channelNote(how), !retried && messageNote(words)]],
 };
+
+/** What a check found besides its outcome. */
+function checkNotes({ tests, known = [], reused, fail_to_pass: red = [], hidden }) {
+  return [
+    typeof tests === "number" && tests > 0 && ["tests", { n: tests }],
+    known.length > 0 && ["known", { n: known.length }],
+    red.length > 0 && ["red", { n: red.length }],
+    reused && ["reused", { commit: shortCommit(reused.commit), task: reused.task }],
+    hidden && ["hidden", {}],
+  ];
+}
 
 // ---------------------------------------------------------------- tasks
 
