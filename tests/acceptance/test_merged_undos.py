@@ -258,6 +258,29 @@ def test_a_late_check_of_an_undo_of_all_work_names_no_landed_task(project: Proje
     assert "the landed tasks" not in said
 
 
+@pytest.mark.spec("9.6")
+def test_status_says_that_work_landed_again_after_a_complete_merge(project: Project) -> None:
+    checks = {name: file_contains(f"{name}.txt") for name in ("one", "two")}
+    tasks = [{"id": name, "checks": [name]} for name in checks]
+    plan = a_plan({name: [writes(f"{name}.txt")] * 2 for name in checks}, tasks, checks)
+    merge_then_move_on(project, plan)
+    merge = f"merged into main at {project.git('rev-parse', 'main')[:10]}"
+    assert project.yaoki("retry", "one").code == 0
+    assert project.yaoki("resume", "--quiet").code == 0
+
+    said = project.yaoki("status").out
+
+    assert f"\n{merge}; landed again since, not merged yet: one\n" in said, said
+    document = project.status()
+    assert f"\nnext: yaoki merge {document['run']}" in said
+    last, task = document["last_merge"], project.task("one")["id"]
+    assert (last["partial"], last["landed_again"], last["more_landed"]) == (False, [task], True)
+    assert project.yaoki("merge").code == 0
+    again = f"merged into main at {project.git('rev-parse', 'main')[:10]}"
+    assert f"\n{again}\n" in project.yaoki("status").out
+    assert project.status()["last_merge"]["landed_again"] == []
+
+
 @pytest.mark.spec("2.6", "9.6")
 def test_a_merged_run_with_undone_work_takes_more_tasks_until_it_ends(project: Project) -> None:
     """Another task in place of the undone one."""

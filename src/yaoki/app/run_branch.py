@@ -56,17 +56,24 @@ def find_last_merge(app: App, view: RunView) -> LastMerge | None:
         return None
     landed = {task.row.id for task in view.landable_tasks_landed}
     others = [task.row.id for task in view.landable_tasks if task.row.id not in landed]
-    commits = [task.row.landed_commit for task in view.landable_tasks_landed]
-    git, later, reverted = app.context.git_facts, False, list[str]()
+    commits = {task.row.id: task.row.landed_commit for task in view.landable_tasks_landed}
+    git, later, is_new, reverted = app.context.git_facts, False, False, set[str]()
     try:
-        later = git.has_commits_beyond(commits, commit)
-        reverted = git.find_tasks_undone_since(run, commit) if others else []
+        later = git.has_commits_beyond([*commits.values()], commit)
+        reverted = set(git.find_tasks_undone_since(run, commit) if others or later else ())
+        first_landings = [landed for one, landed in commits.items() if one not in reverted]
+        is_new = later and git.has_commits_beyond(first_landings, commit)
     except GitFailed:
-        pass
-    missing = tuple(one for one in others if one not in reverted)
-    undone = tuple(one for one in others if one in reverted)
+        is_new = later
     branch = str(recorded.get("branch", run.base_branch))
-    return LastMerge(branch, commit, missing, undone, later)
+    return LastMerge(
+        branch,
+        commit,
+        missing_task_ids=tuple(one for one in others if one not in reverted),
+        undone_task_ids=tuple(one for one in others if one in reverted),
+        relanded_task_ids=tuple(one for one in commits if one in reverted),
+        has_new_landings=is_new,
+    )
 
 
 def find_merge_target(app: App, run: Run) -> str:

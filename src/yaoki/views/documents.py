@@ -63,6 +63,7 @@ def _last_merge(merge: LastMerge | None) -> Document | None:
         "partial": merge.is_partial,
         "not_landed": list(merge.missing_task_ids),
         "undone": list(merge.undone_task_ids),
+        "landed_again": list(merge.relanded_task_ids),
         "more_landed": merge.has_later_landings,
     }
 
@@ -352,7 +353,7 @@ def _last_merge_properties() -> Document:
     return {
         **dict.fromkeys(("branch", "commit"), _TEXT),
         **dict.fromkeys(("partial", "more_landed"), _YES),
-        **dict.fromkeys(("not_landed", "undone"), _TEXTS),
+        **dict.fromkeys(("not_landed", "undone", "landed_again"), _TEXTS),
     }
 
 

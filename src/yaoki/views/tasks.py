@@ -86,18 +86,25 @@ class UnmergedRevert:
 class LastMerge:
     """The newest merge of a run, what it lacks, and what of it was undone since.
 
-    The work of an undone task is in `commit`: the merge had all of it.
+    The work of an undone task is in `commit`: the merge had all of it.  So it was of a task that
+    has landed again since; its new work is not merged yet.
     """
 
     branch: str
     commit: str
     missing_task_ids: tuple[str, ...] = ()
     undone_task_ids: tuple[str, ...] = ()
-    has_later_landings: bool = False
+    relanded_task_ids: tuple[str, ...] = ()
+    # Of tasks that the merge did not have at all.
+    has_new_landings: bool = False
 
     @property
     def is_partial(self) -> bool:
-        return bool(self.missing_task_ids) or self.has_later_landings
+        return bool(self.missing_task_ids) or self.has_new_landings
+
+    @property
+    def has_later_landings(self) -> bool:
+        return self.has_new_landings or bool(self.relanded_task_ids)
 
 
 @dataclass(frozen=True, slots=True)

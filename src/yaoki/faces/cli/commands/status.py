@@ -125,11 +125,13 @@ def _print_merge(view: RunView) -> None:
         return
     missing = _name_tasks(view, merge.missing_task_ids)
     undone = _name_tasks(view, merge.undone_task_ids)
+    again = _name_tasks(view, merge.relanded_task_ids)
     words = (
         f"merged into {clean_line(merge.branch)} at {merge.commit[:10]}",
         ", in part" if merge.is_partial else "",
         f"; not landed: {missing}" if missing else "",
-        "; more has landed since" if merge.has_later_landings else "",
+        "; more has landed since" if merge.has_new_landings else "",
+        f"; landed again since, not merged yet: {again}" if again else "",
         f"; since then undone: {undone}" if undone else "",
     )
     print_wrapped("".join(words))
