@@ -333,6 +333,7 @@ def test_a_partial_merge_of_tasks_that_fail_together_names_what_helps(project: P
         "partial": True,
         "not_landed": [f"{run}-2", f"{run}-3"],
         "undone": [],
+        "landed_again": [],
         "more_landed": False,
     }
     partly = f"merged into main at {project.git('rev-parse', 'main')[:10]}, in part"

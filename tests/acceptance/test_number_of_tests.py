@@ -207,6 +207,9 @@ def test_work_that_no_check_tells_from_the_base_is_noted(counted_project: Projec
     assert f"tested: {words}" not in " ".join(done.out.split())
     assert words in counted_project.query("why", "stub").out
     assert words not in counted_project.query("why", "tested").out
+    shown = counted_project.query("status")
+    assert f"\nstub: {words}\n" in shown.out
+    assert counted_project.status()["indistinct"] == [counted_project.task("stub")["id"]]
     noted = counted_project.query("report", "--format", "json").document["noticed"]["listed"]
     assert [(one["name"], one["words"]) for one in noted] == [("stub", words)]
     assert "all checks of stub, tested pass without the work" in " ".join(planned.out.split())

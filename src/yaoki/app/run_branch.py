@@ -43,11 +43,6 @@ def detect_external_merge(app: App, run: Run, rows: Sequence[TaskRow]) -> Run:
     return replace(run, merged_commit=head) if head else run
 
 
-def with_last_merge(app: App, view: RunView) -> RunView:
-    """The view of a run with its newest merge."""
-    return replace(view, last_merge=find_last_merge(app, view))
-
-
 def find_last_merge(app: App, view: RunView) -> LastMerge | None:
     """By `yaoki merge` or by hand; a run that is not finished may have been merged in part."""
     run, recorded = view.run, _read_last_merge(app, view.run)

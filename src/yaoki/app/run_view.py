@@ -11,9 +11,11 @@ from yaoki.adapters.system.machine import is_holder_dead, machine_id
 from yaoki.app.run_branch import (
     detect_external_merge,
     find_landed_on_branch,
+    find_last_merge,
     find_merge_obstacle,
     find_unmerged_reverts,
 )
+from yaoki.core.lazy_dataclass import replace
 from yaoki.core.model import PauseCause
 from yaoki.errors import Unknown
 from yaoki.views.run_state import build_run_view, summarize_run
@@ -223,6 +225,21 @@ def load_last_judgments(app: App, run: Run) -> dict[str, Judgment]:
 
     tasks = build_run_history(_read_entries(app, run, ("QUALITY_JUDGMENT",))).tasks
     return {task_id: task.judgments[-1] for task_id, task in tasks.items() if task.judgments}
+
+
+def find_indistinct_work(app: App, view: RunView) -> tuple[str, ...]:
+    """The landed tasks that no check tells from their base."""
+    from yaoki.views.indistinct import JUDGMENT, find_indistinct_tasks
+
+    landed = {str(task.row.id): task.row.landed_commit for task in view.landed_tasks}
+    judgments = _read_entries(app, view.run, (JUDGMENT,)) if landed else ()
+    return find_indistinct_tasks(judgments, landed)
+
+
+def with_landing_facts(app: App, view: RunView) -> RunView:
+    """The view of a run with its newest merge, and with the landed work that is in doubt."""
+    indistinct = find_indistinct_work(app, view)
+    return replace(view, last_merge=find_last_merge(app, view), indistinct_task_ids=indistinct)
 
 
 def load_warnings(app: App, run: Run) -> RunWarnings:

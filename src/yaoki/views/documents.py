@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -30,8 +30,13 @@ def status_document(view: RunView) -> Document:
         "accounts": [account_document(account) for account in view.closed_accounts],
         "forecast": _forecast(view),
         "last_merge": _last_merge(view.last_merge),
+        "indistinct": _list_or_none(view.indistinct_task_ids),
         "next": view.next_command,
     }
+
+
+def _list_or_none(values: Sequence[str] | None) -> list[str] | None:
+    return None if values is None else list(values)
 
 
 def account_document(account: AccountRow) -> Document:
@@ -342,6 +347,7 @@ def status_schema() -> Document:
         "notes": _TEXTS,
         "accounts": {"type": "array", "items": _object(_account_properties())},
         "forecast": {"type": ["object", "null"]},
+        "indistinct": {**_TEXTS, "type": ["array", "null"]},
         "last_merge": {**_object(_last_merge_properties()), "type": ["object", "null"]},
         "next": _TEXT,
     }

@@ -143,6 +143,8 @@ class RunView:
     forecast_at: datetime | None = None
     # None where nobody asked for it.
     last_merge: LastMerge | None = None
+    # Landed tasks whose checks all pass without their work; None where nobody asked for it.
+    indistinct_task_ids: tuple[str, ...] | None = None
 
     @property
     def last_iteration_words(self) -> str:

@@ -8,8 +8,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from yaoki.app import commands
-from yaoki.app.run_branch import with_last_merge
-from yaoki.app.run_view import view_run
+from yaoki.app.run_view import view_run, with_landing_facts
 from yaoki.core.model import Choice
 from yaoki.core.run_status import RunStatus
 from yaoki.errors import NotNow
@@ -115,7 +114,7 @@ class RunHandle:
 
     def document(self) -> dict[str, Any]:
         """The document of `yaoki status --json`."""
-        return status_document(with_last_merge(self._app, self._view()))
+        return status_document(with_landing_facts(self._app, self._view()))
 
     def report(self) -> dict[str, Any]:
         """The document of `yaoki report --format json`: what landed, with its proof."""

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from yaoki.adapters.agents.result_file import ResultStatus
 from yaoki.app.plan_input import read_plan
-from yaoki.app.run_branch import with_last_merge
-from yaoki.app.run_view import ATTEMPTS_SHOWN, explain_task, view_run
+from yaoki.app.run_view import ATTEMPTS_SHOWN, explain_task, view_run, with_landing_facts
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import Pause, PauseCause
 from yaoki.core.redact import mask_values
@@ -63,7 +62,7 @@ def _record_result(context: CallContext, claim: ResultClaim) -> Document:
 def status(context: CallContext, arguments: of.StatusArguments) -> Document:
     """The status of the run, and each task with its state, attempt and question."""
     with context.open_app("status") as app:
-        view = with_last_merge(app, view_run(app, context.find_run(app, arguments.run)))
+        view = with_landing_facts(app, view_run(app, context.find_run(app, arguments.run)))
     document = status_document(view)
     shown = {task.row.id for task in most_important_tasks(view)}
     tasks = [task for task in document["tasks"] if task["id"] in shown]

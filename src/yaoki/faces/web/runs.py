@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from yaoki.adapters.store.tables import journal_pages, run_changes
 from yaoki.app.forecast import load_forecast_score
 from yaoki.app.run_branch import find_last_merge
-from yaoki.app.run_view import is_served, load_task_journal, view_run_head
+from yaoki.app.run_view import find_indistinct_work, is_served, load_task_journal, view_run_head
 from yaoki.core.lazy_dataclass import replace
 from yaoki.core.model import FINAL_CHECK_NAME, State, TaskId
 from yaoki.core.run_status import RunStatus
@@ -71,7 +71,14 @@ def get_run(context: RequestContext, request: PageRequest) -> Document:
     merge = context.cached(
         view.run.id, "last_merge", lambda view, _: find_last_merge(context.app, view)
     )
-    document = status_document(replace(view, tasks=(), last_merge=merge))
+    # In a larger run, the evidence of each task says it.
+    indistinct = (
+        context.cached(view.run.id, "indistinct", lambda v, _: find_indistinct_work(context.app, v))
+        if sum(view.counts.values()) <= LOOKED_AT_MAX
+        else None
+    )
+    shown = replace(view, tasks=(), last_merge=merge, indistinct_task_ids=indistinct)
+    document = status_document(shown)
     del document["tasks"]
     return {
         **document,

@@ -50,7 +50,16 @@ def schema_reference(name: str) -> Schema:
 STATUS = status_schema()["properties"]
 ACCOUNTS: Schema = STATUS["accounts"]
 LAST_MERGE: Schema = STATUS["last_merge"]
-_NOT_OF_RUNS = {"schema", "tasks", "notes", "accounts", "forecast", "last_merge", "next"}
+_NOT_OF_RUNS = {
+    "schema",
+    "tasks",
+    "notes",
+    "accounts",
+    "forecast",
+    "last_merge",
+    "indistinct",
+    "next",
+}
 RUN_FIELDS: Schema = {key: held for key, held in STATUS.items() if key not in _NOT_OF_RUNS}
 TASK_FIELDS: Schema = STATUS["tasks"]["items"]["properties"]
 SPENT: Schema = {key: TASK_FIELDS[key] for key in ("cost", "tokens")}

@@ -97,6 +97,7 @@ SCHEMAS: Mapping[str, Schema] = {
         accounts=ACCOUNTS,
         forecast=nullable(FORECAST),
         last_merge=LAST_MERGE,
+        indistinct=nullable(array_of(TEXT)),
         forecast_score=nullable(FORECAST_SCORE),
     ),
     "Tasks": document_of(

@@ -298,12 +298,12 @@ def _report_end(app: App, run: Run, *, drained: bool, stop_words: str = "", as_j
 
     `stop_words` say why it stopped, if no interrupt stopped it.
     """
-    from yaoki.app.run_branch import with_last_merge
+    from yaoki.app.run_view import with_landing_facts
 
     view = load_run_view(app, run)
     stopped = drained and view.status is RunStatus.ACTIVE
     if as_json:
-        print_document(status_document(with_last_merge(app, view)))
+        print_document(status_document(with_landing_facts(app, view)))
     else:
         report.print_summary(app, view, stopped=stopped, stop_words=stop_words)
     if not stopped:

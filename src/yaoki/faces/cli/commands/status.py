@@ -26,6 +26,7 @@ from yaoki.faces.text.render import (
     task_names,
     without_replaced_proofs,
 )
+from yaoki.views.indistinct import INDISTINCT_WORDS
 from yaoki.views.tasks import IdleReason
 from yaoki.views.wait_text import describe_refused_account
 from yaoki.views.workers import worker_lines
@@ -55,8 +56,7 @@ def status(
     """Show the state of RUN; by default the newest.  Without a name the workers are shown, too."""
     if only_workers:
         return _show_workers(repo, as_json=as_json)
-    from yaoki.app.run_branch import with_last_merge
-    from yaoki.app.run_view import view_run
+    from yaoki.app.run_view import view_run, with_landing_facts
 
     with open_app(repo, read_only=True, named=run) as app:
         if all_runs:
@@ -68,7 +68,7 @@ def status(
             from yaoki.app.forecast import with_forecast
 
             view = with_forecast(app, view)
-        view = with_last_merge(app, view)
+        view = with_landing_facts(app, view)
         if as_json:
             from yaoki.views.documents import status_document
 
@@ -102,6 +102,9 @@ def print_status(app: App, view: RunView, *, workers: bool = False) -> None:
         print_wrapped(f"  {text}")
     if left_out := len(without_replaced_proofs(view)) - len(shown):
         print_wrapped(f"  … {left_out} more: yaoki status {run.id} --json")
+    if view.indistinct_task_ids:
+        names = _name_tasks(view, view.indistinct_task_ids)
+        print_wrapped(paint(f"{names}: {INDISTINCT_WORDS}", "yellow"))
     for account in app.store.accounts():
         if words := describe_refused_account(account, app.clock.now()):
             print_wrapped(paint(clean_line(words, QUESTION_CHARS), "yellow"))
