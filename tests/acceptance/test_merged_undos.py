@@ -258,6 +258,29 @@ def test_a_late_check_of_an_undo_of_all_work_names_no_landed_task(project: Proje
     assert "the landed tasks" not in said
 
 
+@pytest.mark.full
+@pytest.mark.spec("10.4", "9.6")
+def test_changed_checks_of_a_task_that_was_given_up_prove_the_merge_of_its_undo(
+    project: Project,
+) -> None:
+    """Nothing else is landed, so no other task has checks."""
+    merge_then_move_on(project, one_task(one={"shell": USE_NEEDS_ONE}), **{"use.txt": "use\n"})
+    assert project.yaoki("undo", "one").code == 0
+    assert project.yaoki("answer", "one", "abort").code == 0
+    refused = project.yaoki("merge", "--partial")
+    project.plan(one_task(one={"shell": "test -s use.txt || test -s README"}))
+
+    rechecked = project.yaoki("plan", "recheck")
+    merged = project.yaoki("merge", "--partial")
+
+    run = project.status()["run"]
+    assert f"yaoki plan recheck {run}" in " ".join(refused.err.split()), refused.err
+    assert rechecked.code == 0, rechecked.err
+    assert "revision 2, checks one for the merge of the undone work" in rechecked.out
+    assert merged.code == 0, merged.err
+    assert "one.txt" not in project.git("ls-tree", "--name-only", "main")
+
+
 @pytest.mark.spec("9.6")
 def test_status_says_that_work_landed_again_after_a_complete_merge(project: Project) -> None:
     checks = {name: file_contains(f"{name}.txt") for name in ("one", "two")}

@@ -29,7 +29,9 @@ class UndoneWork:
         """
         landed = self._required_checks.of_landed(run)
         every = self._required_checks.of_landed(run, also=self._tasks(run))
-        return self.add_setup(run, replace(landed, checks=every.checks))
+        # A task that was given up as well keeps the checks that it had; the run has newer ones.
+        checks = tuple(run.revised_checks.get(one.name, one) for one in every.checks)
+        return self.add_setup(run, replace(landed, checks=checks))
 
     def add_setup(self, run: Run, checks: CheckSet) -> CheckSet:
         """These checks, also with the set-up of the undone tasks that could start again now.

@@ -62,7 +62,8 @@ class RecheckCommand:
             if _is_over(tasks):
                 if not unmerged:
                     _refuse_without_landings(now, tasks)
-                changed = bool(revised) or not new.keys().isdisjoint(now.done_when)
+                counted = {*now.done_when, *(_checks_given_up(tasks) if unmerged else ())}
+                changed = bool(revised) or not new.keys().isdisjoint(counted)
             else:
                 changed = bool(revised or new)
             if not changed:
@@ -133,6 +134,16 @@ def _refuse_without_landings(run: Run, tasks: Sequence[Task]) -> None:
             f"nothing of run {run.id} has landed, so nothing would be checked again",
             hint="start another run with the changed checks: yaoki run PLAN",
         )
+
+
+def _checks_given_up(tasks: Sequence[Task]) -> set[str]:
+    """The checks of tasks that were given up: they prove the merge of an undo that leaves nothing
+    landed, and count nowhere else.
+    """
+    if any(task.state is State.DONE and task.landed_commit for task in tasks):
+        return set()
+    given_up = (task for task in tasks if task.state is State.CANCELLED)
+    return {check.name for task in given_up for check in task.spec.checks}
 
 
 def _is_over(tasks: Sequence[Task]) -> bool:

@@ -209,6 +209,8 @@ def recheck(run: str, file: Path | None, trust: bool, as_json: bool, repo: Path)
         # The final check is a task only once it has begun.
         final_only = not done.tasks and bool(set(found.done_when) & set(done.checks))
         whom = "done_when" if final_only else format_count(len(done.tasks), "task")
+        if not final_only and not done.tasks and view.unmerged_reverts:
+            whom = "the merge of the undone work"
         print_wrapped(
             f"run {found.id}: revision {done.revision}, {clean_line(what, 200)} for {whom}"
         )
