@@ -99,6 +99,8 @@ def change(one: Repository, folder: Path) -> None:
         assert old in text, f"{name} lacks {old!r}"
         new = new.replace("{index}", find_index()) if "{index}" in new else new
         (folder / name).write_text(text.replace(old, new, 1), encoding="utf-8")
+    for name in one.left_out:
+        (folder / name).unlink()
     if one.manifest is not None:
         file = folder / "package.json"
         file.write_text(json.dumps({**json.loads(file.read_text()), **one.manifest}, indent=2))

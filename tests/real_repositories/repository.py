@@ -25,9 +25,9 @@ class Repository:
     `runs` is the start of the command that `init` has to choose for the tests.  `needs` is
     installed into `.venv` of the repository beside the project itself; None makes no environment,
     because a tool that `init` finds creates its own.  `changed` are edits before anything is
-    committed, in which `{index}` is the index of packages that pip uses here; `manifest` replaces
-    keys of `package.json` where a release lacks files that its own scripts need.  Debian decides
-    the version itself.
+    committed, in which `{index}` is the index of packages that pip uses here; `left_out` are files
+    that are not committed; `manifest` replaces keys of `package.json` where a release lacks files
+    that its own scripts need.  Debian decides the version itself.
     """
 
     package: str
@@ -39,6 +39,7 @@ class Repository:
     needs: tuple[str, ...] | None = None
     registry: Registry = Registry.PYPI
     changed: tuple[Edit, ...] = ()
+    left_out: tuple[str, ...] = ()
     manifest: Mapping[str, Any] | None = None
 
     @property
