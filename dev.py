@@ -90,15 +90,18 @@ def generate() -> None:
 
 
 def real(*more: str) -> None:
-    """all real agent programs against a scripted model; prints what each was seen to do"""
+    """all real agent programs against a scripted model, all real repositories; prints tables"""
     try_agents()
     run_tests(*TESTS, "-m", "agents", *more)
+    if not more:
+        run_tests(*TESTS, "tests/real_repositories")
 
 
 def full(*more: str) -> None:
-    """everything: all cases, six real agents, long storms of kills, real repositories"""
+    """everything: all cases, six real agents, long storms of kills, twelve real repositories"""
     os.environ["YAOKI_TEST_KILLS"] = "80"
     os.environ["YAOKI_TEST_PROGRAMS"] = " ".join(MAIN_AGENTS)
+    os.environ["YAOKI_TEST_MAIN_REPOSITORIES"] = "1"
     style()
     try_agents(*MAIN_AGENTS)
     docs()

@@ -22,6 +22,7 @@ JAVASCRIPT = (
         added("index.js", "var isArray =", "var none = [];\n\n"),
         (("index.js", "res.push.apply(res, x)", "res.push(x)"),),
         registry=Registry.NPM,
+        is_further=True,
     ),
     Repository(
         "glob-to-regexp",
@@ -31,6 +32,7 @@ JAVASCRIPT = (
         added("index.js", "  // The regexp we are", "  var parts = [];\n"),
         (("index.js", 'reStr += "\\\\" + c;', "reStr += c;"),),
         registry=Registry.NPM,
+        is_further=True,
     ),
     Repository(
         "@fastify/forwarded",
@@ -51,6 +53,7 @@ JAVASCRIPT = (
         added("dist/index.js", "function $flatten(", "var nothing = [];\n"),
         (("dist/index.js", "$flatten(value, result);", "result.push(value[0]);"),),
         registry=Registry.NPM,
+        is_further=True,
         # The release has the compiled tests and not the sources that its scripts compile.
         manifest={
             "scripts": {"test": "jest"},

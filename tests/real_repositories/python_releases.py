@@ -67,6 +67,7 @@ PYTHON = (
             (NUMBER, "in (11, 12, 13) else", "in (11, 12) else"),
         ),
         ("pytest", "freezegun", "pytest-benchmark", "pytest-cov"),
+        is_further=True,
     ),
     Repository(
         "python-slugify",
@@ -81,6 +82,7 @@ PYTHON = (
             (MODERN, "text = text.lower()", "text = text.upper()"),
         ),
         ("pytest", "text-unidecode", "Unidecode", "anyascii"),
+        is_further=True,
     ),
     Repository(
         "termcolor",

@@ -41,6 +41,8 @@ class Repository:
     changed: tuple[Edit, ...] = ()
     left_out: tuple[str, ...] = ()
     manifest: Mapping[str, Any] | None = None
+    # Shows what another one shows as well: only `python3 dev.py real` tries it.
+    is_further: bool = False
 
     @property
     def edits(self) -> Mapping[str, Edit]:

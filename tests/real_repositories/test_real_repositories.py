@@ -7,6 +7,7 @@ wrong ones do not.  Plain: a fresh clone without the test dependencies, where no
 from __future__ import annotations
 
 import json
+import os
 import resource
 import shutil
 import sys
@@ -35,6 +36,7 @@ from tests.real_repositories.releases import (
     user_environment,
 )
 from tests.real_repositories.repository import Edit, Repository
+from tests.scripted_model.programs import LEFT_OUT
 
 pytestmark = [pytest.mark.registries, pytest.mark.timeout(5400)]
 
@@ -46,6 +48,8 @@ assert old in text, f"{file} lacks {old!r}"
 pathlib.Path(file).write_text(text.replace(old, new, 1), encoding="utf-8")
 """
 REPOSITORIES: Mapping[str, Repository] = {one.package: one for one in (*PYTHON, *JAVASCRIPT, *RUST)}
+# Set by `python3 dev.py full`: only one repository of each kind.
+MAIN_ONLY = "YAOKI_TEST_MAIN_REPOSITORIES"
 PLAIN = ("itsdangerous", "humanize", "python-slugify")
 YAOKI = (sys.executable, "-m", "yaoki")
 
@@ -144,6 +148,8 @@ def test_a_right_change_lands_and_wrong_ones_do_not(
     record_property: Callable[[str, object], None],
 ) -> None:
     one, before = REPOSITORIES[name], cpu_seconds()
+    if one.is_further and os.environ.get(MAIN_ONLY):
+        pytest.skip(LEFT_OUT)
     skip_without_programs(one)
     commit_release(project, one, shared, tools)
     if one.needs is not None:
