@@ -21,6 +21,7 @@ class Case:
     """`changed` maps to the new text, or None for a file that is deleted.
 
     `where` is the file that the finding must name; `unsure` says that a second look decides.
+    `links`: changed files that are symbolic links.
     """
 
     shell: str
@@ -36,10 +37,12 @@ class Case:
     cwd: str = "."
     definition: tuple[str, ...] = ()
     success: str = "exitCode:0"
+    links: tuple[str, ...] = ()
 
 
-def view(files: Files) -> TreeView:
-    return TreeView(frozenset(files), files.get)
+def view(files: Files, links: tuple[str, ...] = ()) -> TreeView:
+    plain = {path: text for path, text in files.items() if path not in links}
+    return TreeView(frozenset(files), plain.get, dict.fromkeys(links, "120000 1"))
 
 
 def a_change(path: str, before: str | None, after: str | None, modes: tuple[str, str]) -> Change:
@@ -69,7 +72,7 @@ def review_case(case: Case) -> DefinitionReview:
         [check],
         changes,
         view(case.base),
-        view(candidate),
+        view(candidate, case.links),
         scope=case.scope,
         allow_weaker_tests=case.allow,
         goal=case.goal,

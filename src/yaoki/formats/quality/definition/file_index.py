@@ -22,6 +22,7 @@ class FileIndex:
 
     def __init__(self, tree: TreeView) -> None:
         self.paths, self.read = tree.paths, tree.read
+        self._blob_ids = tree.blob_ids
         self._globs: dict[str, list[str]] = {}
 
     @cached_property
@@ -50,6 +51,10 @@ class FileIndex:
 
     def text(self, path: str) -> str:
         return (self.read(path) if path in self.paths else None) or ""
+
+    def is_link(self, path: str) -> bool:
+        """Is it a symbolic link or a submodule, so that it may stand for a folder?"""
+        return self._blob_ids.get(path, "").startswith(("120000", "160000"))
 
     def is_folder(self, path: str) -> bool:
         return path in self._folders

@@ -75,8 +75,13 @@ def _files_of(stem: str, files: FileIndex) -> Iterator[str]:
     yield from (way for way in ways if way in files.paths)
 
 
+def js_names(text: str) -> list[str]:
+    """The names of the modules that a JavaScript file imports, as they are written."""
+    return _JS_IMPORT.findall(text)
+
+
 def js_imports(text: str, path: str, files: FileIndex) -> Iterator[str]:
-    for name in _JS_IMPORT.findall(text):
+    for name in js_names(text):
         if name.startswith("."):
             yield from find_js_modules(name, dirname(path), files)
 

@@ -21,8 +21,11 @@ from yaoki.formats.quality import integrity, loosened_settings
 from yaoki.formats.quality.definition import plugins, recipes, settings
 from yaoki.formats.quality.definition.case_tables import CaseTables
 from yaoki.formats.quality.definition.comparison import Judgement
+from yaoki.formats.quality.definition.displaced_files import find_displacing_files
 from yaoki.formats.quality.definition.file_changes import FileChanges
 from yaoki.formats.quality.definition.file_index import FileIndex
+from yaoki.formats.quality.definition.import_hooks import find_hiding_files
+from yaoki.formats.quality.definition.node_modules import find_new_packages
 from yaoki.formats.quality.definition.product import Product
 from yaoki.formats.quality.definition.reach import find_reached_files
 from yaoki.formats.quality.definition.reached_files import FileRole, ReachedFiles
@@ -274,8 +277,12 @@ class _Review:
                 self.items.append(FindingItem(path, settings.PLACE.format(name), path))
             elif not self.product.is_named(path, literally=True):
                 self.unsure[path] = None
-        for path in find_redirecting_files(
-            changes, self.base, self.candidate, searched, self._is_loaded
+        base, candidate = self.base, self.candidate
+        for path in (
+            *find_redirecting_files(changes, base, candidate, searched, self._is_loaded),
+            *find_displacing_files(base, candidate, self.before.roles),
+            *find_hiding_files(changes, base, candidate),
+            *find_new_packages(base, candidate),
         ):
             self.unsure[path] = None
 

@@ -15,12 +15,14 @@ from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.model.change import Change
 from yaoki.formats.quality.definition.file_index import FileIndex, resolve_path
+from yaoki.formats.quality.definition.python_modules import SUFFIXES, find_module
 from yaoki.formats.quality.definition.references import IMPORT
 from yaoki.formats.quality.definition.settings import pytest_options
 from yaoki.formats.quality.definition.tools import PYTEST_SETTINGS
 from yaoki.formats.quality.suites import is_collected_path, is_test_path
 
 TESTS_MAX = 500
+_COMPILED = tuple(end for end in SUFFIXES if end != ".py")
 _SEARCH_OPTIONS = ("pythonpath", "python_paths", "addopts", "testpaths", "rootdir")
 _CHANGES_SEARCH = lazy_compile(
     r"\bsys\b[\s\S]{0,40}?\bpath|\bpath\.(?:insert|append|extend)\b|\bsyspath_prepend\b|\bPYTHONPATH\b"
@@ -56,7 +58,9 @@ def find_redirecting_files(
     """`searched`: folders on the search path of the checks.  `is_loaded`: by the test runner."""
     turned = [one.path for one in changes if _changes_search_path(one, is_loaded)]
     found_first = {*searched, *_folders_of_new_tests(changes, candidate)}
-    copies = [copy for copy in _find_copies(changes, base) if _may_shadow(copy, base, candidate)]
+    compiled = {path for path in candidate.paths - base.paths if path.endswith(_COMPILED)}
+    found = _find_copies(changes, compiled, base)
+    copies = [copy for copy in found if _may_shadow(copy, base, candidate)]
     found_first |= set(_folders_in_settings(base)) if copies else set()
 
     def is_found(copy: _Copy, roots: Iterable[str]) -> bool:
@@ -76,9 +80,12 @@ def find_redirecting_files(
 
 def _changes_search_path(change: Change, is_loaded: Callable[[str], bool]) -> bool:
     path, before, after = change.path, change.before or "", change.after or ""
-    if before == after:
+    if change.before == change.after:
         return False
     if path.endswith(".py"):
+        # Without `__init__.py` pytest searches the folder of a test, with it a folder above.
+        if basename(path) == "__init__.py" and None in (change.before, change.after):
+            return is_loaded(path)
         return is_loaded(path) and any(map(_CHANGES_SEARCH.search, (before, after)))
     old, new = (pytest_options(path, text) for text in (before, after))
     return basename(path) in PYTEST_SETTINGS and any(
@@ -109,10 +116,11 @@ def _folders_in_settings(base: FileIndex) -> Iterator[str]:
 # ------------------------------------------------------------------ copies
 
 
-def _find_copies(changes: Iterable[Change], base: FileIndex) -> Iterator[_Copy]:
+def _find_copies(changes: Iterable[Change], compiled: set[str], base: FileIndex) -> Iterator[_Copy]:
     """Changed files of modules that the base has in another folder as well."""
     changed = {c.path for c in changes if c.after is not None and c.before != c.after}
-    places = {path: list(_places(path)) for path in changed if path.endswith(".py")}
+    sources = {path for path in changed if path.endswith(".py")}
+    places = {path: list(_places(path)) for path in sources | compiled}
     wanted = {name for found in places.values() for name, _ in found} - _TEST_NAMES
     folders: dict[str, set[str]] = defaultdict(set)
     for path in base.paths if wanted else ():
@@ -127,7 +135,8 @@ def _find_copies(changes: Iterable[Change], base: FileIndex) -> Iterator[_Copy]:
 
 def _places(path: str) -> Iterator[tuple[str, str]]:
     """The modules and packages that a file belongs to, each with the folder that it is in."""
-    parts = path.removesuffix(".py").split("/")
+    parts = path.split("/")
+    parts[-1] = parts[-1].partition(".")[0]
     for at, name in enumerate(parts):
         yield name, "/".join(parts[:at])
 
@@ -166,8 +175,8 @@ def _may_shadow(copy: _Copy, base: FileIndex, candidate: FileIndex) -> bool:
 
 
 def _is_regular(name: str, folder: str, files: FileIndex) -> bool:
-    stem = f"{folder}/{name}".lstrip("/")
-    return f"{stem}.py" in files.paths or f"{stem}/__init__.py" in files.paths
+    found = find_module(f"{folder}/{name}".lstrip("/"), files)
+    return found is not None and bool(found.path)
 
 
 def _is_left(name: str, roots: Iterable[str], candidate: FileIndex) -> bool:
@@ -176,10 +185,7 @@ def _is_left(name: str, roots: Iterable[str], candidate: FileIndex) -> bool:
 
 
 def _has_module(name: str, folder: str, files: FileIndex) -> bool:
-    stem = f"{folder}/{name}".lstrip("/")
-    return f"{stem}.py" in files.paths or any(
-        path.endswith(".py") for path in files.files_below(stem)
-    )
+    return find_module(f"{folder}/{name}".lstrip("/"), files) is not None
 
 
 def _is_usual(folder: str, roots: Iterable[str]) -> bool:

@@ -1,0 +1,27 @@
+"""A name that an older test resolves may not lead elsewhere unseen (16.7)."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.formats.quality.definition.cases import Case, review_case
+from tests.formats.quality.definition.displaced_modules import DISPLACED, NOT_DISPLACED
+
+CHEATS = {**DISPLACED}
+HONEST = {**NOT_DISPLACED}
+pytestmark = pytest.mark.spec("16.7")
+
+
+@pytest.mark.parametrize("case", CHEATS.values(), ids=CHEATS)
+def test_a_file_that_an_older_test_would_load_instead_is_found(case: Case) -> None:
+    found = review_case(case)
+
+    assert case.where in (*found.undecided, *(item.where for item in found.weakened))
+
+
+@pytest.mark.parametrize("case", HONEST.values(), ids=HONEST)
+def test_a_file_that_no_older_test_would_load_instead_is_allowed(case: Case) -> None:
+    found = review_case(case)
+
+    assert found.weakened == ()
+    assert case.where not in found.undecided
