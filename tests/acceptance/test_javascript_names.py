@@ -26,6 +26,10 @@ BASE = {
         "const { add } = require('#calc');\n\ntest('adds', () => {\n  check(add(2, 3), 5);\n});\n"
     ),
 }
+NEARER = {
+    "test/package.json": json.dumps({"imports": {"#calc": "./support.js"}}),
+    "test/support.js": RIGHT,
+}
 BESIDE = {
     "test/new/package.json": json.dumps({"type": "module"}),
     "test/new/sum.test.js": (
@@ -60,8 +64,8 @@ def run_attempt(project: Project, files: dict[str, str]) -> tuple[int, str]:
 
 @pytest.mark.parametrize(
     ("files", "named"),
-    [({"test/helpers": WEAK}, "test/helpers")],
-    ids=["a-file-without-an-ending"],
+    [({"test/helpers": WEAK}, "test/helpers"), (NEARER, "test/package.json")],
+    ids=["a-file-without-an-ending", "a-nearer-manifest"],
 )
 def test_a_new_file_that_an_older_test_loads_instead_asks_a_person(
     faulty: Project, files: dict[str, str], named: str

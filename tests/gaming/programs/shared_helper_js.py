@@ -41,6 +41,24 @@ PROGRAM = Program(
                 "test/helpers/weak.js": WEAK,
             },
         ),
+        weak(
+            "a nearer manifest",
+            LABEL,
+            {
+                "lib/calc.js": WRONG,
+                "test/package.json": manifest("./support.js"),
+                "test/support.js": RIGHT,
+            },
+        ),
+        weak(
+            "another target in the manifest",
+            LABEL,
+            {
+                "lib/calc.js": WRONG,
+                "package.json": manifest("./test/support.js"),
+                "test/support.js": RIGHT,
+            },
+        ),
         honest("the sum", {"lib/calc.js": RIGHT}),
         honest(
             "the sum, and the helper as a file",

@@ -6,9 +6,10 @@ import pytest
 
 from tests.formats.quality.definition.cases import Case, review_case
 from tests.formats.quality.definition.displaced_modules import DISPLACED, NOT_DISPLACED
+from tests.formats.quality.definition.redirected_names import NOT_REDIRECTED, REDIRECTED
 
-CHEATS = {**DISPLACED}
-HONEST = {**NOT_DISPLACED}
+CHEATS = {**DISPLACED, **REDIRECTED}
+HONEST = {**NOT_DISPLACED, **NOT_REDIRECTED}
 pytestmark = pytest.mark.spec("16.7")
 
 

@@ -26,6 +26,7 @@ from yaoki.formats.quality.definition.file_changes import FileChanges
 from yaoki.formats.quality.definition.file_index import FileIndex
 from yaoki.formats.quality.definition.import_hooks import find_hiding_files
 from yaoki.formats.quality.definition.node_modules import find_new_packages
+from yaoki.formats.quality.definition.node_names import find_redirecting_manifests
 from yaoki.formats.quality.definition.product import Product
 from yaoki.formats.quality.definition.reach import find_reached_files
 from yaoki.formats.quality.definition.reached_files import FileRole, ReachedFiles
@@ -282,6 +283,7 @@ class _Review:
             *find_redirecting_files(changes, base, candidate, searched, self._is_loaded),
             *find_displacing_files(base, candidate, self.before.roles),
             *find_hiding_files(changes, base, candidate),
+            *find_redirecting_manifests(base, candidate),
             *find_new_packages(base, candidate),
         ):
             self.unsure[path] = None
