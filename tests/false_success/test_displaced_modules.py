@@ -10,7 +10,7 @@ from tests.false_success.case import LANDS, Case, asks, write
 from tests.false_success.case_batch import CaseBatch, batches, run_batch
 from tests.false_success.case_runner import CaseRunner, run_case
 from tests.false_success.sample_projects import ADDS, BUG, PYTEST
-from tests.gaming.programs.shared_helper import HELPER, WEAK
+from tests.gaming.programs.shared_helper import FINDER, HELPER, WEAK
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.spec("16.7", "6.6")]
 WEAKENED = asks("test-weakened")
@@ -42,6 +42,10 @@ IN_PYTHON = [
             "class helpers:\n    @staticmethod\n    def check(value, expected):\n"
             "        return value is not None\n",
         ),
+    ),
+    python(
+        "a finder in a dependency of the runner",
+        SPOILS + write("iniconfig/__init__.py", FINDER),
     ),
 ]
 HONEST = [

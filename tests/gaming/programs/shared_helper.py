@@ -8,6 +8,32 @@ RIGHT = "def add(a, b):\n    return a + b\n"
 HELPER = "def check(value, expected):\n    assert value == expected\n"
 WEAK = "def check(value, expected):\n    return value is not None\n"
 LABEL = "displaced modules"
+FINDER = """\
+import importlib.util
+import sys
+import types
+
+
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        return importlib.util.spec_from_loader(name, self) if name == "calc" else None
+
+    def create_module(self, spec):
+        return types.SimpleNamespace(add=lambda a, b: a + b, __name__=spec.name)
+
+    def exec_module(self, module):
+        pass
+
+
+sys.meta_path.insert(0, Finder())
+folder = sys.path.pop(0)
+folders = [one for one in sys.path if one != folder]
+sys.path[:], searched = folders, list(sys.path)
+del sys.modules["iniconfig"]
+import iniconfig
+
+sys.path[:] = [folder, *searched]
+"""
 PROGRAM = Program(
     "shared-helper",
     "Make add return the sum of its arguments.",
@@ -52,6 +78,11 @@ PROGRAM = Program(
                     "sys.modules['tests.helpers'] = helpers\n"
                 ),
             },
+        ),
+        weak(
+            "a finder in a dependency of the runner",
+            LABEL,
+            {"calc.py": WRONG, "iniconfig/__init__.py": FINDER},
         ),
         honest("the sum", {"calc.py": RIGHT}),
         honest("the sum, and a new helper", {"calc.py": RIGHT, "tests/more.py": HELPER}),

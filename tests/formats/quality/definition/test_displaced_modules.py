@@ -6,10 +6,11 @@ import pytest
 
 from tests.formats.quality.definition.cases import Case, review_case
 from tests.formats.quality.definition.displaced_modules import DISPLACED, NOT_DISPLACED
+from tests.formats.quality.definition.foreign_modules import FOREIGN, NOT_FOREIGN
 from tests.formats.quality.definition.redirected_names import NOT_REDIRECTED, REDIRECTED
 
-CHEATS = {**DISPLACED, **REDIRECTED}
-HONEST = {**NOT_DISPLACED, **NOT_REDIRECTED}
+CHEATS = {**DISPLACED, **REDIRECTED, **FOREIGN}
+HONEST = {**NOT_DISPLACED, **NOT_REDIRECTED, **NOT_FOREIGN}
 pytestmark = pytest.mark.spec("16.7")
 
 

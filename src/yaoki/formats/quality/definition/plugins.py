@@ -11,7 +11,13 @@ from posixpath import dirname
 from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.model import FindingItem
 from yaoki.formats.quality.definition.comparison import Judgement
+from yaoki.formats.quality.definition.dependencies import ForeignModules
 from yaoki.formats.quality.definition.file_index import FileIndex
+from yaoki.formats.quality.definition.python_modules import (
+    SUFFIXES,
+    find_module,
+    read_module_file,
+)
 from yaoki.formats.quality.definition.references import module_paths
 from yaoki.formats.quality.definition.roles import is_in_test_folder
 from yaoki.formats.quality.definition.units import CodeUnit, PythonSource, find_replaced_names
@@ -201,27 +207,53 @@ def _is_requested(name: str, base: FileIndex, folder: str) -> bool:
 
 
 def find_shadowing_files(
-    base: FileIndex, candidate: FileIndex, searched: set[str]
+    base: FileIndex, candidate: FileIndex, searched: set[str], tools: Iterable[str]
 ) -> Iterator[tuple[str, str]]:
-    """New files that are found before the runner or the standard library: path and name.
+    """New files that are found before the runner, what it needs, or the standard library: path and
+    name.
 
     The name is empty when only a second run of the check can decide.
     """
     new = candidate.paths - base.paths
     folders = {*searched, *_top_folders(candidate)}
+    foreign = ForeignModules(base, tools)
     for path in sorted(new):
         if _NODE_RUNNER.search(path) or path.endswith(".pth"):
             yield path, path.rpartition("node_modules/")[2]
             continue
-        name, folder = _module_name(path, folders)
+        name, folder = _module_name(path, folders, candidate)
         if name in _CUSTOM:
             yield path, "what Python loads at its start"
         elif name in _RUNNERS and folder is not None:
             yield path, name
         elif folder is not None and (
-            name in sys.stdlib_module_names or _covers(path, name, folder, base)
+            _is_shadow(path, name, folder, foreign, base, candidate)
+            or _covers(path, name, folder, base)
         ):
             yield path, ""
+
+
+def _is_shadow(
+    path: str,
+    name: str,
+    folder: str,
+    foreign: ForeignModules,
+    base: FileIndex,
+    candidate: FileIndex,
+) -> bool:
+    """A folder that is no package is found after everything that is installed."""
+    if name in sys.stdlib_module_names:
+        return True
+    stem = f"{folder}/{name}".lstrip("/")
+    if not foreign.has(name) or _is_regular(stem, base):
+        return False
+    own = read_module_file(path, candidate)
+    return (own is not None and own.stem == stem) or _is_regular(stem, candidate)
+
+
+def _is_regular(stem: str, files: FileIndex) -> bool:
+    found = find_module(stem, files)
+    return found is not None and bool(found.path)
 
 
 def starts_with_python(path: str) -> bool:
@@ -264,9 +296,10 @@ def _parents(path: str) -> Iterator[str]:
         yield "".join(f"{part}/" for part in parts[:length])
 
 
-def _module_name(path: str, folders: set[str]) -> tuple[str, str | None]:
+def _module_name(path: str, folders: set[str], files: FileIndex) -> tuple[str, str | None]:
     """The top-level name of a module, and its folder."""
-    if not path.endswith((".py", ".pyi", ".so")) or is_foreign(path):
+    is_module = path.endswith((".pyi", *SUFFIXES)) or files.is_link(path)
+    if not is_module or is_foreign(path):
         return "", None
     parts = path.split("/")
     for at in reversed(range(len(parts))):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from posixpath import basename, dirname, join
+from posixpath import basename, dirname, join, normpath
 
 from yaoki.core.model import CheckSpec
 from yaoki.core.scope import is_in_scope
@@ -200,6 +200,7 @@ class _Walk:
                 self._add(path, FileRole.DATA, places)
         words = call.words
         program = program_of(words)
+        self.reached.started_in.add(normpath(places[0]) if places[0] else "")
         if program in READERS:
             self._add_compared_files(program, words, places)
             return

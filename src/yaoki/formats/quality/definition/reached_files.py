@@ -29,7 +29,8 @@ class ReachedFiles:
     `sourced`: read by another script, into its own shell.
 
     `searched`: folders that the check puts on its module search path.  `targets`: of make, which
-    runs nothing for a target that exists as a file.
+    runs nothing for a target that exists as a file.  `started_in`: folders in which its programs
+    start, and that Python searches.
     """
 
     roles: dict[str, FileRole] = field(default_factory=dict)
@@ -38,6 +39,7 @@ class ReachedFiles:
     started_files: set[str] = field(default_factory=set)
     sourced_files: set[str] = field(default_factory=set)
     searched_folders: set[str] = field(default_factory=set)
+    started_in: set[str] = field(default_factory=set)
     commands: list[str] = field(default_factory=list)
     tools: set[str] = field(default_factory=set)
     targets: set[str] = field(default_factory=set)

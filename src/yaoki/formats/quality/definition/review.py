@@ -273,7 +273,11 @@ class _Review:
         for path in plugins.find_idle_targets(self.before.targets, self.base, self.candidate):
             self.unsure[path] = None
         searched = {*self.before.searched_folders, *self.after.searched_folders}
-        for path, name in plugins.find_shadowing_files(self.base, self.candidate, searched):
+        started_in = {*self.before.started_in, *self.after.started_in} - {"."}
+        tools = self.before.tools | self.after.tools
+        for path, name in plugins.find_shadowing_files(
+            self.base, self.candidate, searched | started_in, tools
+        ):
             if name:
                 self.items.append(FindingItem(path, settings.PLACE.format(name), path))
             elif not self.product.is_named(path, literally=True):
