@@ -28,6 +28,8 @@ FIXES = "sed -i 's/a - b/a + b/' calc.py\n"
 SCRIPT = {**RED, "s/t.sh": "python3 -m unittest -q\n"}
 TO_TRUE = "echo true > s/t.sh"
 MAKEFILE = ".PHONY: test\ntest:\n\tpython3 -m unittest -q\n"
+BY_VARIABLE = MAKEFILE.replace("python3", "$(PY)")
+BY_ENVIRONMENT = MAKEFILE.replace("python3", "[ ! -f .env ] || . ./.env; $${PY:-python3}")
 BY_SOURCE = {
     "t.sh": ". ./lib/assert.sh\nequal 5 \"$(python3 -c 'import calc; print(calc.add(2, 3))')\"\n",
     "lib/assert.sh": 'equal() {\n  [ "$1" = "$2" ] || exit 1\n}\n',
@@ -149,6 +151,22 @@ REWRITTEN = [
         "make test",
         "printf 'SHELL = true\\n' > local.mk",
         {**RED, "Makefile": "-include local.mk\n" + MAKEFILE},
+    ),
+    rewritten_check(
+        "interpreter of make",
+        "make test",
+        write("local.mk", "PY = ./tools/run\n")
+        + write("tools/run", "#!/bin/sh\necho '2 passed in 0.01s'\n")
+        + "chmod +x tools/run\n",
+        {**RED, "Makefile": "-include local.mk\nPY ?= python3\n" + BY_VARIABLE},
+        ends=WEAKENED,
+    ),
+    rewritten_check(
+        "environment that a recipe sources",
+        "make test",
+        write(".env", "PY=true\n"),
+        {**RED, "Makefile": "PY ?= python3\n" + BY_ENVIRONMENT},
+        ends=WEAKENED,
     ),
     rewritten_check(
         "script of npm",
@@ -312,6 +330,12 @@ KEPT = [
         "make test",
         FIXES + "printf 'clean:\\n\\trm -rf build\\n' >> Makefile",
         {**RED, "Makefile": MAKEFILE},
+    ),
+    unchanged_check(
+        "a local makefile and an environment that change no check",
+        "make test",
+        FIXES + write("local.mk", "COLOUR = 1\n") + write(".env", "COLOUR=1\n"),
+        {**RED, "Makefile": "-include local.mk\nPY ?= python3\n" + BY_ENVIRONMENT},
     ),
     unchanged_check(
         "a dependency in package.json",

@@ -85,7 +85,7 @@ def test_a_finding_quotes_the_text_unchanged() -> None:
     found = findings_of(change("a.py", "x = 1\nif x:\n    # TODO: handle   errors\n    x = 2\n"))
 
     assert found["Q2"].params["todos"] == [
-        {"file": "a.py", "line": 3, "text": "# TODO: handle errors"}
+        {"file": "a.py", "line": 3, "text": "# TODO: handle   errors"}
     ]
     assert "a.py:3" in found["Q2"].message
 

@@ -45,6 +45,7 @@ _MAKE_TURNS = lazy_compile(
     r"^\s{0,4}(?:test|check|lint)[\w-]{0,20}\s{0,4}::?(?!=)|ADDOPTS|\.IGNORE\b|\bMAKEFLAGS\b"
     r"|\bSHELL\s{0,4}[:?+]{0,3}=|\.SHELLFLAGS"
 )
+_NPM_RUNS = lazy_compile(r"script-shell|node-options|shell-emulator|if-present")
 _CARGO = lazy_compile(r"autotests|^\s*(?:test|doctest|harness)\s*=\s*false|\[(?:workspace\.)?lints")
 
 
@@ -202,10 +203,9 @@ def _redirects(line: str, hit: str, known: set[str]) -> bool:
 
 
 def _npmrc(change: Change) -> str:
-    """The shell that runs scripts: `true` would run none."""
-    return (
-        LOOSENED_MESSAGE if any("script-shell" in line for line in _changed_lines(change)) else ""
-    )
+    """The shell that runs scripts (`true` would run none), and what Node loads before them."""
+    lines = list(_changed_lines(change))
+    return LOOSENED_MESSAGE if any(_NPM_RUNS.search(line) for line in lines) else ""
 
 
 def _cargo(change: Change) -> str:

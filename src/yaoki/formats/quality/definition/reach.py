@@ -62,6 +62,7 @@ class _Walk:
         self.reached = ReachedFiles()
         self._todo: list[tuple[str, tuple[str, ...]]] = []
         self._recipes: set[tuple[str, tuple[str, ...]]] = set()
+        self._read_first: list[str] = []
 
     def check(self, spec: CheckSpec) -> None:
         folder = "" if spec.cwd == "." else spec.cwd.strip("/")
@@ -215,6 +216,10 @@ class _Walk:
                 at = self._files.find_folder(part or ".", (folder, ""))
                 if at is not None:
                     self.reached.searched_folders.add(at)
+        if name == "MAKEFILES":
+            self._read_first += [
+                path for word in value.split() for path in self._files.find(word, (folder, ""))
+            ]
         for word in value.split():
             for path in self._files.find(word, (folder, "")):
                 self._add_named_file(path, (folder,))
@@ -315,7 +320,7 @@ class _Walk:
         if not path or (path, goals) in self._recipes:
             return
         self._recipes.add((path, goals))
-        recipe_file = recipes.read_recipes(self._files, path)
+        recipe_file = recipes.read_recipes(self._files, path, self._read_first)
         key = " ".join((folder or ".", *goals))
         self.reached.participants[key] = tuple(recipe_file.files)
         for one in recipe_file.files:
@@ -336,7 +341,8 @@ class _Walk:
         if not rest or rest[0] in _NODE_OWN:
             return
         path = next(iter(self._files.find("package.json", places)), "")
-        scripts = recipes.npm_meaning(recipes.npm_scripts(self._files.text(path)), rest[0])
+        package = self._files.text(path)
+        scripts = recipes.npm_meaning(recipes.npm_scripts(package), rest[0])
         key = (path, (rest[0],))
         if not path or not scripts or key in self._recipes:
             return
@@ -345,7 +351,7 @@ class _Walk:
         self.reached.participants[" ".join(key[:1] + key[1])] = (path,)
         self.reached.meanings[" ".join(key[:1] + key[1])] = {
             f"script {name}": (text,) for name, text in scripts.items()
-        }
+        } | recipes.npm_configuration(package, scripts)
         for text in scripts.values():
             for call in parse_calls(text, dirname(path)):
                 self._call(call, (call.folder, dirname(path)), depth + 1)

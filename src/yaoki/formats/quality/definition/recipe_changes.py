@@ -6,7 +6,9 @@ from collections.abc import Iterator, Mapping
 
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import FindingItem
+from yaoki.formats.quality.definition.file_index import FileIndex
 from yaoki.formats.quality.definition.reached_files import ReachedFiles
+from yaoki.formats.quality.definition.recipes import is_opaque
 from yaoki.formats.quality.definition.scripts import only_adds
 
 CHANGED = "what the check runs was changed"
@@ -24,7 +26,7 @@ class RecipeChange:
 
 
 def find_recipe_changes(
-    before: ReachedFiles, after: ReachedFiles, changed: set[str]
+    before: ReachedFiles, after: ReachedFiles, changed: set[str], candidate: FileIndex
 ) -> Iterator[RecipeChange]:
     for key, old in before.meanings.items():
         # A recipe that the base does not have belongs to the task.
@@ -37,6 +39,10 @@ def find_recipe_changes(
             yield RecipeChange(where, FindingItem(key, "the recipe of the check is gone", where))
         elif where and new is not None:
             yield from _parts(old, new, where)
+            # Without the new files the old ones must be as they were, or an include is missing.
+            added = set(after.participants.get(key, ())) - set(before.participants[key])
+            if any(is_opaque(candidate.text(path)) for path in added):
+                yield from (RecipeChange(path) for path in dict.fromkeys(files) if path in changed)
 
 
 def _parts(old: Meaning, new: Meaning, where: str) -> Iterator[RecipeChange]:

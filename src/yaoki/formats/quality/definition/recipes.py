@@ -18,11 +18,19 @@ LINE_CHARS_MAX = 4_000
 MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
 JUSTFILES = ("justfile", ".justfile", "Justfile", "JUSTFILE")
 _INCLUDE = lazy_compile(r"^(?:-|s)?include\s+(.+)$|^import\??\s+['\"]?([^'\"\n]+)")
-_VARIABLE = lazy_compile(
-    r"^(?:(?:export|override|private|unexport)\s+)*([\w.\-]+)\s*(?:::|:::|[?+!:])?=\s*(.*)$"
-)
+_ASSIGNED = r"((?:(?:export|override|private|unexport)\s+)*)([\w.\-]+)\s*(:{1,3}|[?+!])?=\s*(.*)$"
+_VARIABLE = lazy_compile(f"^{_ASSIGNED}")
+# `test: PY = python3` is valid for this target and its prerequisites.
+_TARGET_VARIABLE = lazy_compile(rf"^([^\s#:=][^:=#]{{0,300}}?)\s*:\s*{_ASSIGNED}")
 _RULE = lazy_compile(r"^@?([^\s#:=][^:=#]{0,300}?)\s*(?:&)?::?(?!=)\s*([^#=]*?)(?:;(.*))?$")
-_USED = lazy_compile(r"\$[({](\w+)|\{\{\s*(\w+)")
+_USED = lazy_compile(r"\$[({](\w+)|\{\{\s*(\w+)|(?<!\$)\$([A-Za-z])")
+_WILDCARD = lazy_compile(r"\$\(wildcard\s+([^()]*)\)")
+_UNKNOWN = lazy_compile(r"\$(?:\([^()]*\)|\{[^{}]*\}|\w)")
+# Other text may decide about these lines: make has a language of its own.
+_OPAQUE = lazy_compile(
+    r"^\s*(?:define|undefine|ifn?eq|ifn?def|vpath|load)\b|\$[({](?:eval|call|guile|shell|foreach)\b",
+    re.MULTILINE,
+)
 # Settings of make itself, which affect every recipe.
 _EVERYWHERE = frozenset(
     {
@@ -30,6 +38,7 @@ _EVERYWHERE = frozenset(
         ".SHELLFLAGS",
         "MAKEFLAGS",
         "MAKE",
+        "MAKEFILES",
         "GNUMAKEFLAGS",
         "PATH",
         "PYTEST_ADDOPTS",
@@ -58,6 +67,8 @@ class Recipes:
     lines: dict[str, tuple[str, ...]] = field(default_factory=dict)
     origin: dict[str, str] = field(default_factory=dict)
     variables: dict[str, str] = field(default_factory=dict)
+    overriding: set[str] = field(default_factory=set)
+    target_variables: dict[str, dict[str, str]] = field(default_factory=dict)
     included_names: list[str] = field(default_factory=list)
 
     def goals(self, wanted_goals: Sequence[str]) -> tuple[str, ...]:
@@ -91,16 +102,19 @@ class Recipes:
             "\n".join((*all_lines, *(" ".join(self.needs.get(g, ())) for g in goals)))
         )
         recipes |= {f"variable {name}": (self.variables[name],) for name in used}
+        for goal in (*goals, *(name for name in self.target_variables if "%" in name)):
+            for name, value in self.target_variables.get(goal, {}).items():
+                recipes[f"variable {name} of {goal}"] = (value,)
         return recipes
 
     def _used_variables(self, text: str) -> tuple[str, ...]:
         used = {name: None for name in _EVERYWHERE if name in self.variables}
-        todo = [one or other for one, other in _USED.findall(text)]
+        todo = list(_used_names(text))
         while todo:
             name = todo.pop()
             if name in self.variables and name not in used:
                 used[name] = None
-                todo += [one or other for one, other in _USED.findall(self.variables[name])]
+                todo += _used_names(self.variables[name])
         return tuple(sorted(used))
 
     def texts(self, wanted_goals: Sequence[str]) -> Iterator[str]:
@@ -119,11 +133,25 @@ class Recipes:
         return bare.replace("$$", "$")
 
 
-def read_recipes(files: FileIndex, path: str) -> Recipes:
-    """A makefile or justfile together with everything it includes."""
+def _used_names(text: str) -> Iterator[str]:
+    for names in _USED.findall(text):
+        yield "".join(names)
+
+
+def read_recipes(files: FileIndex, path: str, read_first: Sequence[str] = ()) -> Recipes:
+    """A makefile or justfile together with everything it includes; make reads those that the
+    variable MAKEFILES names before it.
+    """
     recipes = Recipes()
+    for one in read_first:
+        _gather(files, one, recipes)
     _gather(files, path, recipes)
     return recipes
+
+
+def is_opaque(text: str) -> bool:
+    """May the text of a makefile do more than its rules and variables say?"""
+    return _OPAQUE.search(text) is not None
 
 
 def _gather(files: FileIndex, path: str, recipes: Recipes) -> None:
@@ -151,19 +179,49 @@ def _add_line(recipes: Recipes, targets: tuple[str, ...], line: str) -> None:
 def _statement(files: FileIndex, path: str, recipes: Recipes, line: str) -> tuple[str, ...]:
     """Read a line that is no recipe; returns the targets whose recipe follows."""
     if match := _INCLUDE.match(line):
-        for word in (match[1] or match[2] or "").split():
+        for word in _included_words(recipes, match[1] or match[2] or ""):
             recipes.included_names.append(word)
-            for one in files.find(word, (dirname(path), "")):
+            for one in _included_files(files, path, word):
                 _gather(files, one, recipes)
         return ()
     if match := _VARIABLE.match(line):
-        more = line[: match.start(2)].rstrip().endswith("+=")
-        old = recipes.variables.get(match[1], "")
-        recipes.variables[match[1]] = f"{old} {match[2]}".strip() if more else match[2].strip()
+        if match[2] not in recipes.overriding or "override" in match[1]:
+            _assign(recipes.variables, match[2], match[3], match[4])
+        recipes.overriding |= {match[2]} if "override" in match[1] else set()
+        return ()
+    if match := _TARGET_VARIABLE.match(line):
+        for target in match[1].split():
+            values = recipes.target_variables.setdefault(target, {})
+            _assign(values, match[3], match[4], match[5])
         return ()
     if match := _RULE.match(line):
         return _rule(path, recipes, match)
     return ()
+
+
+def _assign(variables: dict[str, str], name: str, operator: str | None, value: str) -> None:
+    """`?=` sets only what is not set yet, `+=` appends."""
+    old = variables.get(name)
+    if operator == "?" and old is not None:
+        return
+    variables[name] = f"{old or ''} {value}".strip() if operator == "+" else value.strip()
+
+
+def _included_words(recipes: Recipes, text: str) -> Sequence[str]:
+    """The words of an include with its variables; `*` is what only make knows."""
+    for _ in range(3):
+        text = _WILDCARD.sub(r"\1", text)
+        text = re.sub(r"\$[({](\w+)[)}]", lambda hit: recipes.variables.get(hit[1], hit[0]), text)[
+            :LINE_CHARS_MAX
+        ]
+    return _UNKNOWN.sub("*", text).split()
+
+
+def _included_files(files: FileIndex, path: str, word: str) -> Iterator[str]:
+    """An unknown name is one of the files that makefiles commonly include."""
+    found = files.find(word, (dirname(path), ""))
+    unknown = word.rsplit("/", 1)[-1].strip("*") == ""
+    yield from (one for one in found if not unknown or one.endswith((".mk", ".mak", ".make")))
 
 
 def _rule(path: str, recipes: Recipes, match: re.Match[str]) -> tuple[str, ...]:
@@ -216,6 +274,7 @@ _NPM_RUN = lazy_compile(
     r"\b(?:npm|pnpm|yarn|bun)\s+(?:(?:-s|--silent)\s+)?(?:run(?:-script)?\s+)?([\w:.\-]+)"
     r"|\b(?:run-s|run-p|npm-run-all)\s+([^&|;]+)"
 )
+_NPM_CONFIG = lazy_compile(r"npm_package_config_(\w+)")
 _OWN_SCRIPTS = {"t": "test", "tst": "test", "start": "start", "test": "test"}
 
 
@@ -227,6 +286,17 @@ def npm_scripts(text: str) -> Mapping[str, str]:
     scripts = package.get("scripts") if isinstance(package, dict) else None
     named = scripts if isinstance(scripts, dict) else {}
     return {str(name): value for name, value in named.items() if isinstance(value, str)}
+
+
+def npm_configuration(text: str, scripts: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
+    """The values that these scripts read as `$npm_package_config_NAME`, by name."""
+    names = {name for script in scripts.values() for name in _NPM_CONFIG.findall(script)}
+    try:
+        config = json.loads(text or "{}").get("config", {})
+    except (ValueError, RecursionError, AttributeError):
+        return {}
+    values = config if isinstance(config, dict) else {}
+    return {f"variable {name}": (str(values[name]),) for name in sorted(names & set(values))}
 
 
 def npm_meaning(scripts: Mapping[str, str], script: str) -> dict[str, str]:

@@ -27,6 +27,7 @@ from yaoki.formats.quality.definition.file_index import FileIndex
 from yaoki.formats.quality.definition.import_hooks import find_hiding_files
 from yaoki.formats.quality.definition.node_modules import find_new_packages
 from yaoki.formats.quality.definition.node_names import find_redirecting_manifests
+from yaoki.formats.quality.definition.optional_files import find_optional_files
 from yaoki.formats.quality.definition.product import Product
 from yaoki.formats.quality.definition.reach import find_reached_files
 from yaoki.formats.quality.definition.reached_files import FileRole, ReachedFiles
@@ -124,7 +125,7 @@ class _Review:
         changes = [*listed, *self._changes_left_out(listed)]
         self._suites(changes)
         for one in find_recipe_changes(
-            self.before, self.after, {change.path for change in changes}
+            self.before, self.after, {change.path for change in changes}, self.candidate
         ):
             self.items += [one.item] if one.item is not None else []
             self.unsure[one.where] = None
@@ -132,6 +133,8 @@ class _Review:
             self._file(change, changes)
             self._mode(change)
         self._shadows(changes)
+        for path in find_optional_files(changes, self.before, self.after, self.product):
+            self.unsure[path] = None
 
     def _differing(self) -> set[str]:
         old, new = self.base_tree.blob_ids, self.candidate_tree.blob_ids

@@ -209,6 +209,10 @@ _JEST = (
     "package.json",
     "setupTests.*",
 )
+_COMPOSE = (
+    *("compose.yaml", "compose.yml", "compose.override.y*ml"),
+    *("docker-compose.y*ml", "docker-compose.override.y*ml", ".env"),
+)
 SETTINGS_OF: Mapping[str, tuple[str, ...]] = {
     "pytest": _PYTEST,
     "py.test": _PYTEST,
@@ -250,7 +254,16 @@ SETTINGS_OF: Mapping[str, tuple[str, ...]] = {
     "pre-commit": (".pre-commit-config.yaml",),
     "ctest": ("CMakeLists.txt", "CTestTestfile.cmake"),
     "deno": ("deno.json", "deno.jsonc"),
-    "bun": ("bunfig.toml",),
+    "bun": ("bunfig.toml", ".env*"),
+    "just": (".env",),
+    "docker": _COMPOSE,
+    "docker-compose": _COMPOSE,
+    "pipenv": (".env",),
+    "dotenv": (".env*",),
+    "dotenvx": (".env*",),
+    "env-cmd": (".env*",),
+    "honcho": (".env",),
+    "foreman": (".env",),
     "npm": (".npmrc",),
     "pnpm": (".npmrc", "pnpm-workspace.yaml"),
     "yarn": (".yarnrc", ".yarnrc.yml"),
