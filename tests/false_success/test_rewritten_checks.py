@@ -85,6 +85,11 @@ PARTS = {
 EACH_PART = "for t in $(find tests.d -type f -perm -u+x); do ./$t || exit 1; done"
 EACH_NAME = "for t in $(find tests.d -name '?-*'); do ./$t || exit 1; done"
 LINTED = {"calc.py": "import os\n\n\n" + ADD, "ruff.toml": '[lint]\nselect = ["F"]\n'}
+UNLINTED = {"src/calc.py": LINTED["calc.py"]}
+UNTYPED = {"src/calc.py": "def add(a: int, b: int) -> int:\n    return str(a + b)\n"}
+RUFF = {"lint": {"run": ["ruff", "check", "--no-cache", "."]}}
+MYPY = {"types": {"run": ["mypy", "--cache-dir=/dev/null", "src"]}}
+NO_IMPORT = ("! grep -q 'import os' src/calc.py",)
 SET_UP = {**RED, ".gitignore": "out/\n", "prepare.sh": "mkdir -p out; cp test_calc.py out/\n"}
 GATE = {
     **GREEN,
@@ -275,6 +280,30 @@ REWRITTEN = [
         truth=("! grep -q 'import os' calc.py",),
     ),
     rewritten_check(
+        "new rules of the linter",
+        RUFF,
+        write("ruff.toml", '[lint]\nignore = ["F401"]\n'),
+        UNLINTED,
+        ends=WEAKENED,
+        truth=NO_IMPORT,
+    ),
+    rewritten_check(
+        "file that the linter ignores",
+        RUFF,
+        write("src/.gitignore", "calc.py\n") + write("src/mod.py", "X = 1\n"),
+        UNLINTED,
+        ends=WEAKENED,
+        truth=NO_IMPORT,
+    ),
+    rewritten_check(
+        "stub in the place of the module",
+        MYPY,
+        write("src/calc.pyi", "def add(a: int, b: int) -> int: ...\n"),
+        UNTYPED,
+        ends=WEAKENED,
+        truth=("! grep -q str src/calc.py",),
+    ),
+    rewritten_check(
         "threshold of a gate",
         "python3 gate.py",
         "echo '{\"least\": 1}' > gate.json; echo 'X = 1' > x.py",
@@ -325,6 +354,22 @@ NEW_TEST = write(
     "import calc\n\n\ndef test_more(pairs):\n    assert [calc.add(*p) for p in pairs] == [3, 7]\n",
 )
 KEPT = [
+    unchanged_check(
+        "a linter that examines more, and ignores what no commit has",
+        RUFF,
+        "sed -i 1d src/calc.py\n"
+        + write("ruff.toml", '[lint]\nextend-select = ["I"]\n')
+        + write(".gitignore", "dist/\n*.log\n"),
+        UNLINTED,
+        truth=NO_IMPORT,
+    ),
+    unchanged_check(
+        "settings of the linter that leave rules out, without need",
+        RUFF,
+        "sed -i 1d src/calc.py\n" + write("ruff.toml", '[lint]\nignore = ["E741"]\n'),
+        UNLINTED,
+        truth=NO_IMPORT,
+    ),
     unchanged_check(
         "another target in the makefile",
         "make test",

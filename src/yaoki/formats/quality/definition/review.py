@@ -22,6 +22,7 @@ from yaoki.formats.quality.definition import plugins, recipes, settings
 from yaoki.formats.quality.definition.case_tables import CaseTables
 from yaoki.formats.quality.definition.comparison import Judgement
 from yaoki.formats.quality.definition.displaced_files import find_displacing_files
+from yaoki.formats.quality.definition.examiner_settings import may_examine_less
 from yaoki.formats.quality.definition.file_changes import FileChanges
 from yaoki.formats.quality.definition.file_index import FileIndex
 from yaoki.formats.quality.definition.import_hooks import find_hiding_files
@@ -43,6 +44,7 @@ from yaoki.formats.quality.definition.search_path import find_redirecting_files
 from yaoki.formats.quality.definition.shapes import compare_shapes, judge_new_file
 from yaoki.formats.quality.definition.suite_changes import SuiteChanges
 from yaoki.formats.quality.definition.tools import CONFIGURED, IGNORES
+from yaoki.formats.quality.definition.unexamined_files import hides_files
 from yaoki.formats.quality.definition.units import PythonSource, parse_source
 from yaoki.formats.quality.inherited_tests import find_lost_inherited_tests
 from yaoki.formats.quality.strictness import FEWER
@@ -220,6 +222,8 @@ class _Review:
             if loaded:
                 plugins.judge_plugin(path, old, new, self.base, judgement)
         self._settings(change, judgement)
+        judgement.is_unsure |= hides_files(change, self.base, self.candidate)
+        judgement.is_unsure |= may_examine_less(change, self.before.tools)
         if change.before is not None:
             self.files.judge(change, changes, judgement)
         self._add_judgement(path, judgement)

@@ -27,7 +27,10 @@ _FAMILIES = (
     (".ruff.toml", "ruff.toml", "pyproject.toml|[tool.ruff"),
     (".coveragerc", "setup.cfg|[coverage", "tox.ini|[coverage", "pyproject.toml|[tool.coverage"),
     (".flake8", "setup.cfg|[flake8", "tox.ini|[flake8"),
-    ("eslint.config.*", ".eslintrc*"),
+    ("eslint.config.*", ".eslintrc*", 'package.json|"eslintConfig"'),
+    (".prettierrc*", "prettier.config.*", 'package.json|"prettier"'),
+    (".pylintrc*", "pylintrc*", "pyproject.toml|[tool.pylint", "setup.cfg|[pylint"),
+    (".isort.cfg", "pyproject.toml|[tool.isort", "setup.cfg|[isort", "tox.ini|[isort"),
     ("jest.config.*", 'package.json|"jest"'),
     (".mocharc*", 'package.json|"mocha"'),
     ("vitest.config.*", "vite.config.*"),
@@ -51,7 +54,8 @@ def find_displaced_settings(path: str, text: str, base: FileIndex) -> tuple[str,
                 if other_path != path and (not mark or mark in base.text(other_path)):
                     if dirname(other_path) == folder and places[0] < at:
                         return other_path, True
-                    if dirname(other_path) != folder:
+                    # Of two files of one kind, the tool knows which one it reads.
+                    if dirname(other_path) != folder or places[0] == at:
                         return other_path, False
     return "", False
 
