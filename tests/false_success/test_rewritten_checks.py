@@ -90,6 +90,8 @@ UNTYPED = {"src/calc.py": "def add(a: int, b: int) -> int:\n    return str(a + b
 RUFF = {"lint": {"run": ["ruff", "check", "--no-cache", "."]}}
 MYPY = {"types": {"run": ["mypy", "--cache-dir=/dev/null", "src"]}}
 NO_IMPORT = ("! grep -q 'import os' src/calc.py",)
+WITH_MAKE = {**UNLINTED, "Makefile": "lint:\n\truff check --no-cache .\n"}
+GAMED = asks("gamed")
 SET_UP = {**RED, ".gitignore": "out/\n", "prepare.sh": "mkdir -p out; cp test_calc.py out/\n"}
 GATE = {
     **GREEN,
@@ -303,6 +305,23 @@ REWRITTEN = [
         ends=WEAKENED,
         truth=("! grep -q str src/calc.py",),
     ),
+    # the tool is told to look away
+    rewritten_check(
+        "types that are ignored",
+        MYPY,
+        "sed -i '2s/$/  # type: ignore/' src/calc.py; echo 'X = 1' > src/mod.py",
+        UNTYPED,
+        ends=GAMED,
+        truth=("! grep -q str src/calc.py",),
+    ),
+    rewritten_check(
+        "rules that are switched off, behind make",
+        "make lint",
+        "sed -i '1s/$/  # noqa: F401/' src/calc.py",
+        WITH_MAKE,
+        ends=GAMED,
+        truth=NO_IMPORT,
+    ),
     rewritten_check(
         "threshold of a gate",
         "python3 gate.py",
@@ -354,6 +373,25 @@ NEW_TEST = write(
     "import calc\n\n\ndef test_more(pairs):\n    assert [calc.add(*p) for p in pairs] == [3, 7]\n",
 )
 KEPT = [
+    unchanged_check(
+        "an import without types, in a file whose types are repaired",
+        MYPY,
+        "sed -i 's/str(a + b)/a + b/' src/calc.py\n"
+        "sed -i '1i import nowhere  # type: ignore[import-not-found]' src/calc.py",
+        UNTYPED,
+        truth=("! grep -q str src/calc.py",),
+    ),
+    unchanged_check(
+        "a suppression with its reason in a new file",
+        MYPY,
+        "sed -i 's/str(a + b)/a + b/' src/calc.py\n"
+        + write(
+            "src/raw.py",
+            "def raw(a: int) -> str:\n    return a  # type: ignore[return-value]  # by C\n",
+        ),
+        UNTYPED,
+        truth=("! grep -q str src/calc.py",),
+    ),
     unchanged_check(
         "a linter that examines more, and ignores what no commit has",
         RUFF,

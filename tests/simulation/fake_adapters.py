@@ -27,6 +27,7 @@ from yaoki.core.model.change import Change, ChangeContext
 from yaoki.core.model.check_definition import DefinitionReview, TreeView
 from yaoki.core.model.failing_tests import FailingTests
 from yaoki.core.model.mutant import HiddenCode, Mutant
+from yaoki.core.model.suppression import Suppression
 from yaoki.errors import NoticeFailed
 from yaoki.ports import AttemptRequest, CheckFacts, Launch, Notice, ProcessPhase, ProcessState
 
@@ -176,6 +177,16 @@ class NoCriteria:
         self, changes: Sequence[Change], paths: Sequence[str]
     ) -> tuple[FindingItem, ...]:
         return ()
+
+    def find_suppressions(
+        self, changes: Sequence[Change], checks: Sequence[object], base: object
+    ) -> tuple[Suppression, ...]:
+        return ()
+
+    def remove_suppressions(
+        self, changes: Sequence[Change], suppressions: Sequence[Suppression]
+    ) -> Mapping[str, str]:
+        return {}
 
     def is_python_test_file(self, path: str) -> bool:
         return False

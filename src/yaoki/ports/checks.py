@@ -12,6 +12,7 @@ from yaoki.core.model.change import Change, ChangeContext
 from yaoki.core.model.check_definition import DefinitionReview, TreeView
 from yaoki.core.model.failing_tests import FailingTests
 from yaoki.core.model.mutant import HiddenCode, Mutant
+from yaoki.core.model.suppression import Suppression
 from yaoki.ports.proof_rooms import RoomFolders
 
 
@@ -150,6 +151,16 @@ class QualityCriteria(Protocol):
         self, changes: Sequence[Change], paths: Sequence[str]
     ) -> tuple[FindingItem, ...]:
         """Code that could rewrite the result of its tests; `paths` are all changed files."""
+
+    def find_suppressions(
+        self, changes: Sequence[Change], checks: Sequence[CheckSpec], base: TreeView
+    ) -> tuple[Suppression, ...]:
+        """The comments that the change adds and that silence a tool of these checks."""
+
+    def remove_suppressions(
+        self, changes: Sequence[Change], suppressions: Sequence[Suppression]
+    ) -> Mapping[str, str]:
+        """The texts of the changed files without these comments, by path."""
 
     def find_own_equality(self, changes: Sequence[Change]) -> tuple[FindingItem, ...]:
         """Code that decides how values of the program compare with others."""

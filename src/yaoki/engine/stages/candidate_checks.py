@@ -54,6 +54,7 @@ from yaoki.engine.stages.proof_room import (
 )
 from yaoki.engine.stages.red_first import RedFirst
 from yaoki.engine.stages.secrets import passed_variables
+from yaoki.engine.stages.suppressions import Suppressions
 from yaoki.engine.stages.verdict_reuse import VerdictReuse
 from yaoki.engine.stages.waived_landings import WaivedLandings
 from yaoki.engine.stages.wrong_values import WrongValues
@@ -95,6 +96,7 @@ class CandidateVerifier:
         self._mutants = MutantRuns(quality, checker)
         self._negative_control = NegativeControl(workspace, quality)
         self._wrong_values = WrongValues(workspace, quality)
+        self._suppressions = Suppressions(workspace, quality, self._comparison)
         self._check_rerun = check_rerun
         self._missing_files = MissingFiles(workspace, agent_started_at)
         self._missing_setup = MissingSetup(workspace)
@@ -171,7 +173,8 @@ class CandidateVerifier:
         sizes = contents.file_sizes(candidate.commit, candidate.changed)
         base = contents.tree_view(candidate.onto).paths
         forgotten = find_forgotten_files(sizes, base, task.spec.goal, task.spec.scope)
-        return landing_notes(reviewed.changes, sizes, forgotten)
+        yield from landing_notes(reviewed.changes, sizes, forgotten)
+        yield from self._suppressions.notes(task, reviewed.changes, candidate.onto)
 
     def _false_claims(
         self, task: Task, candidate: Candidate, checked: tuple[Finding, ...]
@@ -275,6 +278,7 @@ class CandidateVerifier:
         changes: Sequence[Change],
         facts: CheckFacts,
     ) -> Iterator[Finding]:
+        yield from self._suppressions.findings(task, passed, changes, facts)
         yield from self._negative_control.findings(task, passed, changes, facts)
         yield from self._wrong_values.findings(task, passed, changes, facts)
 

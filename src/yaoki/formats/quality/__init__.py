@@ -13,6 +13,7 @@ from yaoki.formats.quality.gaming.own_equality import decides_equality, find_own
 from yaoki.formats.quality.gaming.process_access import find_process_access
 from yaoki.formats.quality.model import Change, ChangeContext
 from yaoki.formats.quality.mutants import list_hidden_code, list_mutants
+from yaoki.formats.quality.suppressions import find_suppressions, remove_suppressions
 from yaoki.formats.quality.tell_tales import find_gaming
 from yaoki.formats.quality.triviality import is_trivial
 from yaoki.formats.quality.wrong_values import compare_with_wrong_values, is_unread
@@ -25,6 +26,7 @@ __all__ = [
     "find_gaming",
     "find_own_equality",
     "find_process_access",
+    "find_suppressions",
     "is_python_test_file",
     "is_trivial",
     "is_unread",
@@ -33,5 +35,6 @@ __all__ = [
     "list_mutants",
     "list_test_files",
     "make_tests_fail",
+    "remove_suppressions",
     "review_definition",
 ]

@@ -9,10 +9,11 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from yaoki.core.lazy_pattern import lazy_compile
+from yaoki.formats.quality.definition.reached_files import FileRole, ReachedFiles
 from yaoki.formats.quality.model import Change
 from yaoki.formats.quality.strictness import is_weaker
 
@@ -21,6 +22,8 @@ _STARTERS = frozenset(
     {"tox", "nox", "pre-commit", "prek", "hatch", "poe", "invoke", "inv", "task", "doit"}
     | {"pdm", "rake", "trunk", "mise", "docker", "docker-compose", "bazel", "gradle", "mvn"}
 )
+_PROGRAMS = frozenset({FileRole.SCRIPT, FileRole.PROGRAM})
+_CODE = (".py", ".js", ".mjs", ".cjs", ".ts", ".rb", ".pl")
 _FILES = {
     "ruff": r"\.?ruff\.toml",
     "mypy": r"\.?mypy\.ini",
@@ -75,13 +78,20 @@ _RUFF_DEFAULTS = ("E4", "E7", "E9", "F")
 _LINE_CHARS_MAX = 120
 
 
-def may_examine_less(change: Change, tools: Set[str]) -> bool:
-    """`tools` are the programs of the checks of the base."""
+def may_run_any_tool(reached: ReachedFiles) -> bool:
+    """Do the checks run a program that may start others?  Shell scripts and recipes are read."""
+    started = (path for path, role in reached.roles.items() if role in _PROGRAMS)
+    return bool(_STARTERS & reached.tools) or any(path.endswith(_CODE) for path in started)
+
+
+def may_examine_less(change: Change, reached: ReachedFiles) -> bool:
+    """`reached` is what the checks of the base run."""
     name, after = change.path.rsplit("/", 1)[-1], change.after or ""
     if change.after is None:
         return False
+    any_tool = may_run_any_tool(reached)
     for tool in sorted({*_FILES, *_IN_SHARED}):
-        if tool not in tools and not _STARTERS & tools:
+        if tool not in reached.tools and not any_tool:
             continue
         if re.fullmatch(_FILES.get(tool, ""), name) and change.before is None:
             values = _values(name, after)

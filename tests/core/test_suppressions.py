@@ -1,0 +1,113 @@
+"""Does a suppression hide what the base has? (17.4)"""
+
+from __future__ import annotations
+
+import pytest
+
+from yaoki.core.decide.suppressions import (
+    HIDES,
+    HIDES_ALL,
+    asks_for_suppressions,
+    find_hiding,
+    hiding_finding,
+)
+from yaoki.core.lazy_dataclass import replace
+from yaoki.core.model import Finding, FindingItem, Outcome
+from yaoki.core.model.suppression import Suppression
+
+pytestmark = pytest.mark.spec("17.4")
+
+ONE = Suppression("src/calc.py", 2, "# type: ignore")
+PASSED = Finding("types", Outcome.PASSED)
+
+
+def failed(*wheres: str, message: str = 'Name "x" is not defined') -> Finding:
+    items = tuple(FindingItem(f"{where}: {message}", "", where) for where in wheres)
+    return Finding("types", Outcome.FAILED, items=items)
+
+
+def words(one: Suppression, without: Finding, base: Finding, deleted: frozenset[str]) -> list[str]:
+    return [item.message for item in find_hiding([one], without, base, deleted)]
+
+
+def hides(one: Suppression, without: Finding, base: Finding, *deleted: str) -> bool:
+    return bool(words(one, without, base, frozenset(deleted)))
+
+
+def test_it_hides_what_the_base_has_in_its_file() -> None:
+    assert hides(ONE, failed("src/calc.py:2"), failed("src/calc.py:9"))
+    assert hides(ONE, failed("calc.py:2"), failed("./calc.py:2"))
+
+
+def test_it_hides_nothing_if_the_check_passes_without_it_or_the_base_has_nothing_there() -> None:
+    assert not hides(ONE, PASSED, failed("src/calc.py:2"))
+    assert not hides(ONE, failed("src/calc.py:2"), PASSED)
+    assert not hides(ONE, failed("src/calc.py:2"), failed("src/other.py:2"))
+    assert not hides(ONE, failed("src/other.py:2"), failed("src/calc.py:2"))
+
+
+def test_a_new_import_may_have_a_finding_of_another_kind() -> None:
+    one = replace(ONE, is_import=True)
+    stubs = failed("src/calc.py:2", message='Library stubs not installed for "yaml"')
+
+    assert not hides(one, stubs, failed("src/calc.py:2"))
+    assert hides(
+        one, stubs, failed("src/calc.py:1", message='Library stubs not installed for "toml"')
+    )
+    assert hides(replace(one, is_import=False), stubs, failed("src/calc.py:2"))
+
+
+def test_a_file_of_the_base_is_not_silenced_as_a_whole() -> None:
+    one = replace(ONE, is_whole_file=True)
+
+    assert words(one, failed("src/calc.py:2"), PASSED, frozenset())[0].endswith(HIDES_ALL)
+    assert words(one, failed("src/calc.py:2"), failed("src/calc.py:1"), frozenset())[0].endswith(
+        HIDES
+    )
+    assert not hides(replace(one, is_new_file=True), failed("src/calc.py:2"), PASSED)
+
+
+def test_a_moved_finding_is_one_of_the_base() -> None:
+    one = replace(ONE, path="src/new.py", is_new_file=True)
+
+    assert hides(one, failed("src/new.py:2"), failed("src/calc.py:2"), "src/calc.py")
+    assert not hides(one, failed("src/new.py:2"), failed("src/calc.py:2"))
+    assert not hides(
+        one, failed("src/new.py:2"), failed("src/calc.py:2", message="another"), "src/calc.py"
+    )
+
+
+def test_results_without_all_places_count_as_findings_everywhere() -> None:
+    unread = Finding("types", Outcome.FAILED, output="something is wrong")
+    more = replace(failed("a.py:1"), items=(FindingItem("and 9 more", unlisted_count=9),))
+
+    assert hides(ONE, unread, failed("src/calc.py:2"))
+    assert hides(ONE, failed("src/calc.py:2"), more)
+    assert not hides(replace(ONE, is_new_file=True), failed("src/calc.py:2"), more)
+
+
+@pytest.mark.parametrize(
+    ("goal", "asks"),
+    [
+        ("Fix the type errors.", False),
+        ("Silence the false positive of ruff in a.py.", True),
+        ("Add a noqa comment to the imports.", True),
+        ("Fix the type errors without type: ignore.", False),
+        ("Suppress nothing. Do not suppress errors.", False),
+    ],
+)
+def test_a_goal_may_ask_for_suppressions(goal: str, asks: bool) -> None:
+    assert asks_for_suppressions(goal) is asks
+
+
+def test_the_finding_names_the_check_and_the_places() -> None:
+    items = find_hiding([ONE], failed("src/calc.py:2"), failed("src/calc.py:2"), frozenset())
+    finding = hiding_finding("types", items, 1.0)
+
+    assert finding.message == (
+        "check types passes only because the change silences its tool: src/calc.py:2"
+        f" (# type: ignore: {HIDES})"
+    )
+    assert finding.params["tellTales"] == [
+        {"name": "src/calc.py:2", "message": f"# type: ignore: {HIDES}"}
+    ]
