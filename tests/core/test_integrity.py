@@ -6,12 +6,16 @@ from typing import Any
 
 import pytest
 
+from yaoki.core.decide.baseline import KNOWN_FAILURES
 from yaoki.core.decide.integrity import (
     WEAKENED_PATTERN,
     compare_tests_run,
+    has_fewer_tests,
     without_brought_tests,
 )
-from yaoki.core.model import Finding, Outcome
+from yaoki.core.decide.test_names import missing_cases, name_missing, names_of_two_runs
+from yaoki.core.lazy_dataclass import replace
+from yaoki.core.model import Finding, OnFailure, Outcome
 
 pytestmark = pytest.mark.spec("6.6")
 
@@ -95,3 +99,72 @@ def test_only_the_tests_that_undone_work_had_brought_may_be_missing(
     found = compare_tests_run(now, without_brought_tests(base, landed, before))
 
     assert (found is not None) == lost
+
+
+def red(finding: Finding, *failing: str) -> Finding:
+    """The finding with tests that failed, besides those that passed."""
+    count = finding.params["testCount"] + len(failing)
+    params = {**finding.params, "testCount": count}
+    return replace(finding, outcome=Outcome.FAILED, params=params, failing_tests=failing)
+
+
+def test_tests_that_failed_at_the_base_are_missed_by_their_names() -> None:
+    base = red(named("t.py::other"), "t.py::add[1]", "t.py::add[2]", "u.py::more")
+    now = named("t.py::other", "t.py::add[3]", "x.py::a", "x.py::b")
+
+    found = compare_tests_run(now, base, find_absent=missing_cases)
+
+    words = "failed at the base, and does not run now"
+    assert has_fewer_tests(now, base)
+    assert found is not None
+    assert [(item.name, item.message) for item in found.items] == [
+        ("t.py::add[1]", words),
+        ("u.py::more", words),
+    ]
+    assert compare_tests_run(now, base, find_absent=lambda _: {}) is None
+
+
+@pytest.mark.parametrize(
+    ("now", "base"),
+    [
+        (named("a", "b"), red(named("a"), "b")),
+        (named("t::a[0x1]", "t::a[0x2]"), named("t::a[0x3]", "t::a[0x4]")),
+        (named("a", "b"), counted(2)),
+        (counted(2), counted(2)),
+        (red(named("a"), "b"), red(named("a"), "b")),
+        (replace(red(named("a", "b"), "b"), outcome=Outcome.FLAKY), named("a", "b")),
+    ],
+    ids=["mended", "ids", "unnamed base", "no names", "fails as before", "flaky"],
+)
+def test_tests_that_run_again_or_have_no_names_are_not_missed(now: Finding, base: Finding) -> None:
+    assert not has_fewer_tests(now, base)
+    assert compare_tests_run(now, base, find_absent=missing_cases) is None
+
+
+def test_a_flaky_test_that_passed_again_counts_once() -> None:
+    both = red(named("t::a", "t::b"), "t::b")
+    tests = names_of_two_runs(both, named("t::a", "t::b", "t::b"))
+
+    assert tests is not None
+    assert tests.now == ("t::a", "t::b")
+    assert name_missing(tests, missing_cases(tests)) == ("t::b",)
+
+
+def test_a_person_is_asked_when_only_the_change_hides_the_names() -> None:
+    base = named("t::a", "t::b")
+    found = compare_tests_run(counted(3), base, find_absent=missing_cases)
+
+    assert has_fewer_tests(counted(3), base)
+    assert found is not None
+    assert found.on_failure is OnFailure.ABORT
+    assert "its output named 2 tests before the change" in found.message
+    assert compare_tests_run(counted(3, outcome=Outcome.FLAKY), base) is None
+    known = replace(counted(3), params={**counted(3).params, KNOWN_FAILURES: ["x"]})
+    assert not has_fewer_tests(known, base)
+
+
+def test_failing_tests_that_undone_work_had_brought_may_be_missing() -> None:
+    base = red(named("a"), "b", "c")
+    without = without_brought_tests(base, named("a", "b"), named("a"))
+
+    assert without.failing_tests == ("c",)

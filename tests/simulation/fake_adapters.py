@@ -24,7 +24,7 @@ from yaoki.core.model import (
     Usage,
 )
 from yaoki.core.model.change import Change, ChangeContext
-from yaoki.core.model.check_definition import DefinitionReview, TreeView
+from yaoki.core.model.check_definition import DefinitionReview, TestsOfTwoRuns, TreeView
 from yaoki.core.model.failing_tests import FailingTests
 from yaoki.core.model.mutant import HiddenCode, Mutant
 from yaoki.core.model.suppression import Suppression
@@ -208,6 +208,17 @@ class NoCriteria:
 
     def is_trivial(self, changes: Sequence[Change]) -> bool:
         return False
+
+    def find_absent_tests(
+        self,
+        tests: TestsOfTwoRuns,
+        review: DefinitionReview,
+        base: TreeView,
+        candidate: TreeView,
+        *,
+        folder: str = ".",
+    ) -> Mapping[str, int]:
+        return {}
 
     def review_definition(
         self,

@@ -9,7 +9,7 @@ from typing import Protocol
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import CheckSpec, Finding, FindingItem
 from yaoki.core.model.change import Change, ChangeContext
-from yaoki.core.model.check_definition import DefinitionReview, TreeView
+from yaoki.core.model.check_definition import DefinitionReview, TestsOfTwoRuns, TreeView
 from yaoki.core.model.failing_tests import FailingTests
 from yaoki.core.model.mutant import HiddenCode, Mutant
 from yaoki.core.model.suppression import Suppression
@@ -195,3 +195,16 @@ class QualityCriteria(Protocol):
         goal: str = "",
     ) -> DefinitionReview:
         """Review the effect of the change on the definition of these checks."""
+
+    def find_absent_tests(
+        self,
+        tests: TestsOfTwoRuns,
+        review: DefinitionReview,
+        base: TreeView,
+        candidate: TreeView,
+        *,
+        folder: str = ".",
+    ) -> Mapping[str, int]:
+        """The tests of the base that do not run any more, and how many cases of each, without those
+        that the reviewed change replaces.
+        """

@@ -121,6 +121,51 @@ def test_names_are_kept_only_when_there_is_one_for_each_test(text: str, names: i
     assert len(found.passed_names) == names
 
 
+@pytest.mark.spec("6.6")
+@pytest.mark.parametrize(
+    ("text", "passed", "failed"),
+    [
+        (
+            "a.py::x PASSED [ 50%]\na.py::y FAILED [100%]\n=== 1 failed, 1 passed in 0.1s ===",
+            ("a.py::x",),
+            ("a.py::y",),
+        ),
+        (
+            "x (m.C.x) ... FAIL\ny (m.C.y)\nIts words. ... ok\nz (m.C.z) ... written\nok\n"
+            "w (m.C.w) ... ERROR\n\nRan 4 tests in 0.1s\n\nFAILED (failures=1, errors=1)",
+            ("m.C.y", "m.C.z"),
+            ("m.C.x", "m.C.w"),
+        ),
+        (
+            "x (m.C.x) ... ok\ny (m.C.y) ... skipped 'no'\n\nRan 2 tests in 0.1s\n\nOK (skipped=1)",
+            ("m.C.x",),
+            (),
+        ),
+        (
+            "test a::b ... ok\ntest a::c ... FAILED\ntest result: FAILED. 1 passed; 1 failed;"
+            " 0 ignored; 0 measured",
+            ("a::b",),
+            ("a::c",),
+        ),
+        (
+            "--- PASS: TestA (0.00s)\n--- FAIL: TestB (0.00s)\nFAIL\tm/p\t0.1s",
+            ("m/p::TestA",),
+            ("m/p::TestB",),
+        ),
+        ("TAP version 13\nok 1 - a\nnot ok 2 - b\nok 3 - c # SKIP\n1..3", ("a",), ("b",)),
+        ("a.py::x PASSED\n=== 2 failed, 1 passed in 0.1s ===", ("a.py::x",), ()),
+    ],
+    ids=["pytest", "unittest", "skipped", "cargo", "go", "tap", "unnamed"],
+)
+def test_failed_tests_are_named_as_well(
+    text: str, passed: tuple[str, ...], failed: tuple[str, ...]
+) -> None:
+    found = count_tests(split_output(CommandOutput(1, text)))
+
+    assert found is not None
+    assert (found.passed_names, found.failed_names) == (passed, failed)
+
+
 # ------------------------------------------------------------------ whole checks
 
 

@@ -128,6 +128,7 @@ class CommandCheckRun:
             "params": {**self.params(reading), **suite.params, **suite.failure_params},
             "fault": reading.reader_fault,
             "passing_tests": suite.passed_names,
+            "failing_tests": suite.failed_names,
         }
         if reading.failure_count:
             names = f"{message}; {_describe_failures(self.spec, reading)}".removeprefix("; ")

@@ -51,6 +51,7 @@ def judge_command(run: CommandCheckRun) -> Finding:
         **run.evidence(),
         "params": suite.params,
         "passing_tests": suite.passed_names,
+        "failing_tests": suite.failed_names,
     }
     return _find_missing_tests(run, suite) or make_passed(run.spec, **fields)
 

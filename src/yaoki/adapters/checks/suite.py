@@ -89,6 +89,10 @@ class SuiteRun:
         return self.tally.passed_names if self.tally is not None else ()
 
     @property
+    def failed_names(self) -> tuple[str, ...]:
+        return self.tally.failed_names if self.tally is not None else ()
+
+    @property
     def idle_reason(self) -> str:
         """The reason why a run with exit code 0 proves nothing; empty if it proves something."""
         if self.recipe.idle_reason:
@@ -144,8 +148,11 @@ def read_suite_run(
 def _with_stable_names(tally: SuiteTally, output: CommandOutput) -> SuiteTally:
     """node names a file without tests by its path, which is another one in each proof room."""
     folders = list_worktree_paths(output)
-    names = (remove_paths(name, folders) for name in tally.passed_names)
-    return replace(tally, passed_names=tuple(names))
+    passed, failed = (
+        tuple(remove_paths(name, folders) for name in names)
+        for names in (tally.passed_names, tally.failed_names)
+    )
+    return replace(tally, passed_names=passed, failed_names=failed)
 
 
 def _find_load_error(runner: str, output: CommandOutput, reading: Interpretation | None) -> str:

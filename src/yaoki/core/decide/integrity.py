@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from yaoki.core.decide.baseline import KNOWN_FAILURES
+from yaoki.core.decide.test_names import missing_cases, name_missing, names_of_two_runs
 from yaoki.core.lazy_dataclass import replace
 from yaoki.core.lazy_pattern import lazy_compile
-from yaoki.core.model import Finding, FindingItem, Outcome
-from yaoki.core.model.check_definition import NO_PARAMETRIZED_TESTS, ParametrizedTests
+from yaoki.core.model import Finding, FindingItem, OnFailure, Outcome
+from yaoki.core.model.check_definition import (
+    NO_PARAMETRIZED_TESTS,
+    ParametrizedTests,
+    TestsOfTwoRuns,
+)
 from yaoki.core.text import format_count
 
 INTEGRITY_CHECK, WEAKENED_PATTERN = "test-integrity", "test-weakened"
@@ -19,6 +24,9 @@ COUNT, SKIPPED, PASSED = "testCount", "skippedCount", "passedCount"
 XFAILED = "xfailedCount"
 _WORDS = lazy_compile(r"\w+")
 LOST_TEST_MESSAGE = "passed at the base, and does not pass now"
+ABSENT_TEST_MESSAGE = "failed at the base, and does not run now"
+# The tests that do not run any more, with their missing cases, for no reason that the change gives.
+FindAbsentTests = Callable[[TestsOfTwoRuns], Mapping[str, int]]
 
 
 def has_test_count(finding: Finding) -> bool:
@@ -53,27 +61,40 @@ def describe_unproven(unproven: int, xfailed: int) -> str:
     return ", ".join(f"{number} {word}" for word, number in counts.items() if number)
 
 
+def has_fewer_tests(now: Finding, base: Finding) -> bool:
+    """Are there fewer tests than at the base, or is a test of the base missing by its name?"""
+    if not has_test_count(now) or not has_test_count(base):
+        return False
+    tests = names_of_two_runs(now, base)
+    is_missing = tests is not None and bool(missing_cases(tests))
+    return is_missing or hides_names(now, base) or compare_tests_run(now, base) is not None
+
+
 def compare_tests_run(
-    now: Finding, base: Finding, folding: ParametrizedTests = NO_PARAMETRIZED_TESTS
+    now: Finding,
+    base: Finding,
+    folding: ParametrizedTests = NO_PARAMETRIZED_TESTS,
+    find_absent: FindAbsentTests | None = None,
 ) -> Finding | None:
     """The tests that are missing compared with the base; None if none are, or if it is unknown.
 
     Tests that became cases of a parametrized test are not missing.
 
-    Where both sides have names, a test that passed at the base must pass again.  Under a guard that
-    accepts old failures, only a moved test replaces one that passed; elsewhere other tests of the
-    same file may, since a table of cases can replace single tests.
+    Where both sides have names, a test that ran at the base must run again, unless `find_absent`
+    knows why the change makes it absent.  Without it, a test that passed at the base must pass
+    again: under a guard that accepts old failures, only a moved test replaces one that passed;
+    elsewhere other tests of the same file may, since a table of cases can replace single tests.
     """
     if not has_test_count(now) or not has_test_count(base):
         return None
-    items: list[FindingItem] = []
+    tests = names_of_two_runs(now, base)
     named = bool(now.passing_tests and base.passing_tests)
-    if named:
-        lost = vanished_tests(
-            now.passing_tests, base.passing_tests, strict=KNOWN_FAILURES in now.params
-        )
-        lost = tuple(name for name in lost if not folding.names & set(_WORDS.findall(name)))
-        items = [FindingItem(name, LOST_TEST_MESSAGE, _file(name)) for name in lost]
+    if hides_names(now, base) and find_absent is not None:
+        return _hidden_names_finding(now, base)
+    if tests is not None and find_absent is not None:
+        items = list(_absent_items(tests, find_absent))
+    else:
+        items = list(_lost_items(now, base, folding)) if named else []
     less = folding.fewer_tests
     if count_run_tests(now) + less >= count_run_tests(base) and (
         named or count_passed_tests(now) + less >= count_passed_tests(base)
@@ -84,6 +105,37 @@ def compare_tests_run(
         f"{count_run_tests(now)} with it{_describe_more_unproven(now, base)}"
     )
     return weakened_tests_finding([FindingItem(f"check {now.check}", words), *items])
+
+
+def hides_names(now: Finding, base: Finding) -> bool:
+    """Does a check that named its tests at the base not name them now?
+
+    A flaky check and one with old failures may name fewer for other reasons.
+    """
+    passed = now.outcome is Outcome.PASSED and KNOWN_FAILURES not in now.params
+    return passed and not now.passing_tests and bool(base.passing_tests or base.failing_tests)
+
+
+def _hidden_names_finding(now: Finding, base: Finding) -> Finding:
+    """Only a person can tell whether the same tests run."""
+    count = format_count(len(base.passing_tests) + len(base.failing_tests), "test")
+    words = f"its output named {count} before the change, and does not name all of them with it"
+    found = weakened_tests_finding([FindingItem(f"check {now.check}", words)])
+    return replace(found, on_failure=OnFailure.ABORT)
+
+
+def _lost_items(now: Finding, base: Finding, folding: ParametrizedTests) -> Iterator[FindingItem]:
+    guard = KNOWN_FAILURES in now.params
+    for name in vanished_tests(now.passing_tests, base.passing_tests, strict=guard):
+        if not folding.names & set(_WORDS.findall(name)):
+            yield FindingItem(name, LOST_TEST_MESSAGE, _file(name))
+
+
+def _absent_items(tests: TestsOfTwoRuns, find_absent: FindAbsentTests) -> Iterator[FindingItem]:
+    for name in name_missing(tests, find_absent(tests)):
+        failed = name in tests.failed_before
+        words = ABSENT_TEST_MESSAGE if failed else LOST_TEST_MESSAGE
+        yield FindingItem(name, words, _file(name))
 
 
 def _describe_more_unproven(now: Finding, base: Finding) -> str:
@@ -111,7 +163,9 @@ def without_brought_tests(base: Finding, landed: Finding, before: Finding) -> Fi
         brought = Counter(landed.passing_tests) - Counter(before.passing_tests)
         kept = tuple((Counter(base.passing_tests) - brought).elements())
         less = len(base.passing_tests) - len(kept)
-        return _with_fewer_tests(replace(base, passing_tests=kept), less)
+        failing = tuple(name for name in base.failing_tests if name not in brought)
+        without = replace(base, passing_tests=kept, failing_tests=failing)
+        return _with_fewer_tests(without, less)
     return _with_fewer_tests(base, max(0, count_run_tests(landed) - count_run_tests(before)))
 
 

@@ -23,10 +23,14 @@ class TreeView:
 
 @dataclass(frozen=True, slots=True)
 class ParametrizedTests:
-    """Tests that became cases of a parametrized test, and how many tests those are now."""
+    """Tests that became cases of a parametrized test, and how many tests those are now.
+
+    `removed`: those of `names` that are gone because the goal asks to remove what they test.
+    """
 
     names: frozenset[str] = frozenset()
     new_test_count: int = 0
+    removed: frozenset[str] = frozenset()
 
     @property
     def fewer_tests(self) -> int:
@@ -35,6 +39,23 @@ class ParametrizedTests:
 
 
 NO_PARAMETRIZED_TESTS = ParametrizedTests()
+# A test by its file and its name in it: `("tests/test_a.py", "TestA.test_x")`.
+TestPlace = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class TestsOfTwoRuns:
+    """The tests that ran before a change and with it, by name; cases have their parameters.
+
+    `failed_before`: those of `before` that failed there.  `is_guard`: old failures are accepted.
+    """
+
+    __test__ = False
+
+    before: tuple[str, ...]
+    now: tuple[str, ...]
+    failed_before: frozenset[str] = frozenset()
+    is_guard: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +65,11 @@ class DefinitionReview:
     `weakened`: tests and settings that are certainly weaker, each with its file in `where`.
     `undecided`: changed files whose effect is unknown; the checks must also pass with the base's
     version of these, without those that the base does not have.  `parametrized` explains why a
-    runner may count fewer tests than before.
+    runner may count fewer tests than before.  `replacements`: for a test that is gone from its
+    place, the tests that have its assertions now.
     """
 
     weakened: tuple[FindingItem, ...] = ()
     undecided: tuple[str, ...] = ()
     parametrized: ParametrizedTests = NO_PARAMETRIZED_TESTS
+    replacements: Mapping[TestPlace, tuple[TestPlace, ...]] = field(default_factory=dict)

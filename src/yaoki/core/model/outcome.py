@@ -68,6 +68,7 @@ class Finding:
     fatal catalogue.  `retry_after` and `account` belong to a judge whose service reported a limit.
     `fault`: our own code failed on the output of the check.  `passing_tests` names all tests that
     passed, or none where they are unknown or too many; a baseline keeps it, an agent never sees it.
+    `failing_tests` names all that failed in the same way; `items` are only the first of them.
     `can_fail`: a passing result proves something.  `replan`: the task itself is wrong, so no
     further try helps.
     """
@@ -90,6 +91,7 @@ class Finding:
     account: str = ""
     fault: str = ""
     passing_tests: tuple[str, ...] = field(default=(), metadata=stored_as("passing"))
+    failing_tests: tuple[str, ...] = field(default=(), metadata=stored_as("failing"))
     can_fail: bool = field(default=True, metadata=stored_as("proves"))
     replan: bool = False
     # The durations of the re-runs that tell a real failure from a flaky one.

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from threading import RLock
 
@@ -17,6 +18,7 @@ from yaoki.core.decide.baseline import (
 from yaoki.core.decide.integrity import INTEGRITY_CHECK as WEAKER
 from yaoki.core.decide.integrity import (
     compare_tests_run,
+    has_fewer_tests,
     has_test_count,
     without_brought_tests,
 )
@@ -31,7 +33,7 @@ from yaoki.core.model import (
     Run,
     Task,
 )
-from yaoki.core.model.check_definition import ParametrizedTests
+from yaoki.core.model.check_definition import DefinitionReview, TestsOfTwoRuns
 from yaoki.engine.claim_context import ClaimContext
 from yaoki.engine.stages.own_findings import unmatched_fixes_finding
 from yaoki.engine.stages.proof_room import ProofCheck, ProofSession
@@ -144,11 +146,14 @@ class BaselineComparison:
         finding: Finding,
         facts: CheckFacts,
         before: str,
-        read_parametrized: Callable[[], ParametrizedTests],
+        read_review: Callable[[], DefinitionReview],
+        find_absent: Callable[[DefinitionReview, TestsOfTwoRuns], Mapping[str, int]],
         reverted: Sequence[RevertedLanding] = (),
     ) -> Finding | None:
-        """The finding that a passing check runs fewer tests than on the commit `before`, without
-        the tests that the `reverted` landings of that commit had brought.
+        """The finding that a passing check runs fewer tests than on the commit `before`, or not all
+        of those, without the tests that the `reverted` landings of that commit had brought.
+
+        `read_review`: of the change since that commit.
         """
         task, claim = check.task, check.claim
         if not has_test_count(finding) or before == facts.commit:
@@ -157,11 +162,12 @@ class BaselineComparison:
             return None
         base = self.baseline(check, facts, before)
         for landing in reverted:
-            if compare_tests_run(finding, base) is not None:
+            if has_fewer_tests(finding, base):
                 base = self._without_tests_of(landing, base, check, facts)
-        if compare_tests_run(finding, base) is None:
+        if not has_fewer_tests(finding, base):
             return None
-        return compare_tests_run(finding, base, read_parametrized())
+        review = read_review()
+        return compare_tests_run(finding, base, review.parametrized, partial(find_absent, review))
 
     def _without_tests_of(
         self, landing: RevertedLanding, base: Finding, check: ProofCheck, facts: CheckFacts

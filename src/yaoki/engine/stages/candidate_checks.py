@@ -26,7 +26,7 @@ from yaoki.core.model import (
     TaskKind,
 )
 from yaoki.core.model.change import Change, ChangeContext
-from yaoki.core.model.check_definition import ParametrizedTests
+from yaoki.core.model.check_definition import DefinitionReview
 from yaoki.core.model.check_types import AGENT_CHECKS, PROGRAM_CHECKS
 from yaoki.core.model.outcome import OUTSIDE_CHANGE_PARAM, PASSED_ON_BASE_PARAM
 from yaoki.engine.claim_context import ClaimContext
@@ -300,20 +300,26 @@ class CandidateVerifier:
         task = check.task
         if any(one.check == INTEGRITY_CHECK for one in reviewed.findings):
             return None
-        if reviewed.by_agent:
-            tests = reviewed.definition.parametrized
-            before = facts.verified_below
-            return self._comparison.fewer_tests(check, finding, facts, before, lambda: tests)
-        if task.spec.kind is not TaskKind.CHECK or self._may_weaken_tests(run):
+        is_check = task.spec.kind is TaskKind.CHECK and not self._may_weaken_tests(run)
+        if not reviewed.by_agent and not is_check:
             return None
+        before = facts.verified_below if reviewed.by_agent else run.base
 
-        def read_parametrized() -> ParametrizedTests:
-            whole = Candidate(facts.commit, run.base, "")
-            changes = self._workspace.contents.read_changes(run.base, facts.commit)
-            return self._definitions.review(task, whole, changes).parametrized
+        def read_review() -> DefinitionReview:
+            if reviewed.by_agent and before == facts.onto:
+                return reviewed.definition
+            whole = Candidate(facts.commit, before, "")
+            changes = self._workspace.contents.read_changes(before, facts.commit)
+            return self._definitions.review(task, whole, changes)
 
         return self._comparison.fewer_tests(
-            check, finding, facts, run.base, read_parametrized, reverted
+            check,
+            finding,
+            facts,
+            before,
+            read_review,
+            partial(self._definitions.find_absent_tests, check.spec, before, facts.commit),
+            () if reviewed.by_agent else reverted,
         )
 
     def _facts(self, run: Run, task: Task, candidate: Candidate, claim: ClaimContext) -> CheckFacts:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from yaoki.core.decide.integrity import INTEGRITY_CHECK, WEAKENED_PATTERN
 from yaoki.core.decide.integrity import weakened_tests_finding as weaker
@@ -17,7 +17,7 @@ from yaoki.core.model import (
     Task,
 )
 from yaoki.core.model.change import Change
-from yaoki.core.model.check_definition import DefinitionReview
+from yaoki.core.model.check_definition import DefinitionReview, TestsOfTwoRuns
 from yaoki.engine.stages.proof_room import ProofCheck
 from yaoki.ports import Candidate, CheckFacts, QualityCriteria, Workspace
 
@@ -46,6 +46,18 @@ class DefinitionGuard:
             allow_weaker_tests=spec.allow_weaker_tests,
             goal=spec.goal,
         )
+
+    def find_absent_tests(
+        self,
+        spec: CheckSpec,
+        before: str,
+        commit: str,
+        review: DefinitionReview,
+        tests: TestsOfTwoRuns,
+    ) -> Mapping[str, int]:
+        """The tests that ran on `before` and do not run now, without a reason in the change."""
+        trees = (self._workspace.contents.tree_view(one) for one in (before, commit))
+        return self._quality.find_absent_tests(tests, review, *trees, folder=spec.cwd)
 
     @staticmethod
     def weakened_findings(review: DefinitionReview) -> tuple[Finding, ...]:

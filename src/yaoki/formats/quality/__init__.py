@@ -6,7 +6,7 @@ Values in, findings out.
 from __future__ import annotations
 
 from yaoki.formats.quality.criteria import judge_criteria
-from yaoki.formats.quality.definition import review_definition
+from yaoki.formats.quality.definition import find_absent_tests, review_definition
 from yaoki.formats.quality.definition.roles import list_test_files
 from yaoki.formats.quality.failing_tests import is_python_test_file, make_tests_fail
 from yaoki.formats.quality.gaming.own_equality import decides_equality, find_own_equality
@@ -23,6 +23,7 @@ __all__ = [
     "ChangeContext",
     "compare_with_wrong_values",
     "decides_equality",
+    "find_absent_tests",
     "find_gaming",
     "find_own_equality",
     "find_process_access",

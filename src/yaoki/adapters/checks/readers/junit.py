@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
 from xml.parsers import expat
@@ -86,10 +86,12 @@ def read_junit(file: Path, command: CommandOutput) -> ParsedOutput:
         raise ReportUnreadable(_describe_other_format(target.root))
     entries = tuple(_with_file(entry, command) for entry in target.entries)
     more = target.failures - len(entries)
-    return ParsedOutput(TEST_FAILED, entries, more, _tally(target, command))
+    return ParsedOutput(TEST_FAILED, entries, more, _tally(target, entries, command))
 
 
-def _tally(target: JUnitTarget, command: CommandOutput) -> SuiteTally:
+def _tally(
+    target: JUnitTarget, entries: Sequence[OutputEntry], command: CommandOutput
+) -> SuiteTally:
     """Names in the same form as failing tests; the file of a class is searched once."""
     files: dict[str, str] = {}
     names = []
@@ -97,10 +99,20 @@ def _tally(target: JUnitTarget, command: CommandOutput) -> SuiteTally:
         if class_ not in files:
             files[class_] = _test_id(class_, class_, command)
         shown = files[class_] + name.removeprefix(class_) if class_ else name
-        names.append(strip_terminal_codes(shown)[:NAME_CHARS_MAX])
+        names.append(_shown_name(shown))
     failed = target.cases - target.passed - target.skipped
-    complete = names_if_complete(names, target.passed)
-    return SuiteTally(target.passed, failed, target.skipped, complete, target.xfailed)
+    return SuiteTally(
+        target.passed,
+        failed,
+        target.skipped,
+        names_if_complete(names, target.passed),
+        target.xfailed,
+        names_if_complete([_shown_name(entry.name) for entry in entries], failed),
+    )
+
+
+def _shown_name(name: str) -> str:
+    return strip_terminal_codes(name)[:NAME_CHARS_MAX]
 
 
 def _feed(file: Path, target: JUnitTarget) -> None:

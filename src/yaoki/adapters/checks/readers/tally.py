@@ -16,7 +16,7 @@ _AMOUNT = lazy_compile(r"(\d{1,9}) ([a-z]{1,20})")
 
 @dataclass(frozen=True, slots=True)
 class SuiteTally:
-    """`passed_names` holds all passed tests or none.
+    """`passed_names` holds all passed tests or none, and `failed_names` all failed ones or none.
 
     `skipped` tests prove nothing; `xfailed` of them ran and failed as their marker expects.
     """
@@ -26,6 +26,7 @@ class SuiteTally:
     skipped: int = 0
     passed_names: tuple[str, ...] = ()
     xfailed: int = 0
+    failed_names: tuple[str, ...] = ()
 
     @property
     def total(self) -> int:
@@ -36,7 +37,9 @@ class SuiteTally:
 TallyReader = Callable[[OutputLines], SuiteTally | None]
 
 
-def add_tallies(parts: Sequence[SuiteTally], names: Iterable[str] = ()) -> SuiteTally | None:
+def add_tallies(
+    parts: Sequence[SuiteTally], names: Iterable[str] = (), failed_names: Iterable[str] = ()
+) -> SuiteTally | None:
     """Adds up several summaries in one output, as of a workspace or a makefile."""
     if not parts:
         return None
@@ -45,12 +48,20 @@ def add_tallies(parts: Sequence[SuiteTally], names: Iterable[str] = ()) -> Suite
     failed, skipped, xfailed = (
         sum(getattr(part, end) for part in parts) for end in ("failed", "skipped", "xfailed")
     )
-    return SuiteTally(passed, failed, skipped, names_if_complete(all_names, passed), xfailed)
+    all_failed = [*failed_names] or [name for part in parts for name in part.failed_names]
+    return SuiteTally(
+        passed,
+        failed,
+        skipped,
+        names_if_complete(all_names, passed),
+        xfailed,
+        names_if_complete(all_failed, failed),
+    )
 
 
-def names_if_complete(names: Sequence[str], passed: int) -> tuple[str, ...]:
+def names_if_complete(names: Sequence[str], count: int) -> tuple[str, ...]:
     """All names; empty if some are missing or there are too many."""
-    is_complete = len(names) == passed <= NAMES_MAX
+    is_complete = len(names) == count <= NAMES_MAX
     return tuple(names) if is_complete and sum(map(len, names)) <= NAMES_CHARS_MAX else ()
 
 

@@ -38,7 +38,8 @@ class CaseTables:
     def count_folded_tests(self, python: ParametrizedTests) -> ParametrizedTests:
         """A title is known by a word of its own: runners write titles in different ways."""
         words = frozenset(word for _, title in self.folded if (word := self._own_word(title)))
-        return ParametrizedTests(python.names | words, python.new_test_count + self._new_tests)
+        count = python.new_test_count + self._new_tests
+        return ParametrizedTests(python.names | words, count, python.removed)
 
     def _own_word(self, title: str) -> str:
         others = {word for one in self._titles if one != title for word in _WORDS.findall(one)}

@@ -115,7 +115,9 @@ class _Review:
         named = {item.where for item in weak}
         unsure = (path for path in self.unsure if path not in named and not free(path))
         folding = self.tables.count_folded_tests(self.suites.count_folded_tests())
-        return DefinitionReview(weak[:ITEMS_MAX], tuple(sorted(unsure)), folding)
+        return DefinitionReview(
+            weak[:ITEMS_MAX], tuple(sorted(unsure)), folding, self.suites.replacements
+        )
 
     def judge(self, listed: Sequence[Change]) -> None:
         # Data and helpers are found only through the tests, which are slow to read.

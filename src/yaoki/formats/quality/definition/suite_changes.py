@@ -11,7 +11,7 @@ from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.model import FindingItem
 from yaoki.core.model.change import Change
-from yaoki.core.model.check_definition import ParametrizedTests
+from yaoki.core.model.check_definition import ParametrizedTests, TestPlace
 from yaoki.formats.quality.definition.comparison import (
     Coverage,
     Judgement,
@@ -46,6 +46,7 @@ class SuiteChanges:
     """All changed Python test files together, because a test may move from one to another.
 
     `explained_tests`: tests that are gone because the goal asks to remove what they test.
+    `replacements`: the tests that have the assertions of one that is gone from its place.
     """
 
     old: dict[str, PythonSource] = field(default_factory=dict)
@@ -53,6 +54,7 @@ class SuiteChanges:
     judgements: dict[str, Judgement] = field(default_factory=dict)
     folded_tests: dict[str, tuple[str, str]] = field(default_factory=dict)
     explained_tests: set[str] = field(default_factory=set)
+    replacements: dict[TestPlace, tuple[TestPlace, ...]] = field(default_factory=dict)
     goal: str = ""
     _product: Product | None = None
     _candidate: FileIndex | None = None
@@ -97,6 +99,8 @@ class SuiteChanges:
         place = path
         if now is None and name != MODULE:
             place, now = self._find_moved(path, name, unit)
+            if now is not None:
+                self.replacements[path, name] = ((place, now.name),)
         if now is not None:
             is_collected = self._is_collected(self.new, place, now.name) and _in_reach(
                 path, place, commands
@@ -105,7 +109,7 @@ class SuiteChanges:
                 judgement.items.append(FindingItem(bare, UNCOLLECTED, path))
             compare_units(unit, now, path, judgement, self.goal)
         elif test:
-            self._judge_removed(path, bare, unit)
+            self._judge_removed(path, name, unit)
         elif name != MODULE and not test:
             judgement.is_unsure |= self._is_still_used(path, bare, unit)
 
@@ -128,9 +132,14 @@ class SuiteChanges:
             return place, other
         return path, None
 
-    def _judge_removed(self, path: str, name: str, unit: CodeUnit) -> None:
+    def _judge_removed(self, path: str, full_name: str, unit: CodeUnit) -> None:
         """A test of that name is gone: does another test assert everything that it did?"""
-        verdicts = {coverage_of(unit, other): one for one, other in self._new_or_changed()}
+        name = full_name.rpartition(".")[2]
+        covering = {one: coverage_of(unit, other) for one, other in self._new_or_changed()}
+        verdicts = set(covering.values())
+        self.replacements[path, full_name] = tuple(
+            one for one, verdict in covering.items() if verdict is not Coverage.LOST
+        )
         if Coverage.KEPT in verdicts:
             self._record_folded(name, unit)
         elif Coverage.UNSURE in verdicts:
@@ -171,7 +180,7 @@ class SuiteChanges:
             if name not in self.old[place].units
         }
         names = frozenset(self.folded_tests) | self.explained_tests
-        return ParametrizedTests(names, len(new))
+        return ParametrizedTests(names, len(new), frozenset(self.explained_tests))
 
     def _is_still_used(self, path: str, name: str, unit: CodeUnit) -> bool:
         """Is a helper gone whose name is still used?"""

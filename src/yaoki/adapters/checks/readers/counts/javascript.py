@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from yaoki.adapters.checks.readers.command_output import OutputLines
 from yaoki.adapters.checks.readers.locations import is_worktree_file, relative_to_worktree
@@ -14,7 +14,7 @@ from yaoki.adapters.checks.readers.tally import (
     names_if_complete,
     parse_worded_summary,
 )
-from yaoki.adapters.checks.readers.tap import parse_tap_points
+from yaoki.adapters.checks.readers.tap import TapPoint, parse_tap_points
 from yaoki.core.lazy_pattern import lazy_compile
 
 TEST_FILE_BYTES_MAX = 1 << 20
@@ -55,12 +55,19 @@ def count_node(output: OutputLines) -> SuiteTally | None:
     passed = max(0, sums.get("pass", 0) - sum(1 for _ in _idle_files(output)))
     failed = sums.get("fail", 0) + sums.get("cancelled", 0)
     skipped = sums.get("skipped", 0) + sums.get("todo", 0)
-    names = [
-        point.name
-        for point in parse_tap_points(output.stdout_lines)
-        if point.passed and not point.is_group
-    ]
-    return SuiteTally(passed, failed, skipped, names_if_complete(names, passed))
+    points = [point for point in parse_tap_points(output.stdout_lines) if not point.is_group]
+    names = [point.name for point in points if point.passed]
+    return SuiteTally(
+        passed,
+        failed,
+        skipped,
+        names_if_complete(names, passed),
+        failed_names=names_if_complete(_failed_names(points), failed),
+    )
+
+
+def _failed_names(points: Sequence[TapPoint]) -> list[str]:
+    return [point.name for point in points if not point.passed and not point.skipped]
 
 
 def _idle_files(output: OutputLines) -> Iterator[str]:
@@ -93,8 +100,14 @@ def _tap(output: OutputLines) -> SuiteTally | None:
     points = [point for point in parse_tap_points(output.stdout_lines) if not point.is_group]
     names = [point.name for point in points if point.passed]
     skipped = sum(1 for point in points if point.skipped)
-    failed = len(points) - len(names) - skipped
-    return SuiteTally(len(names), failed, skipped, names_if_complete(names, len(names)))
+    lost = _failed_names(points)
+    return SuiteTally(
+        len(names),
+        len(lost),
+        skipped,
+        names_if_complete(names, len(names)),
+        failed_names=names_if_complete(lost, len(lost)),
+    )
 
 
 def count_jest(output: OutputLines) -> SuiteTally | None:

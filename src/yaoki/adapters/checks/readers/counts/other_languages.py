@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from yaoki.adapters.checks.readers.command_output import OutputLines
 from yaoki.adapters.checks.readers.tally import (
@@ -18,7 +18,7 @@ from yaoki.core.lazy_pattern import lazy_compile
 _CARGO = lazy_compile(
     r"test result: \w{1,10}\. (\d{1,9}) passed; (\d{1,9}) failed; (\d{1,9}) ignored;"
 )
-_CARGO_LINE = lazy_compile(r"test (\S.{0,400}) \.\.\. ok$")
+_CARGO_LINE = lazy_compile(r"test (\S.{0,400}) \.\.\. (ok|FAILED)$")
 _NEXTEST = lazy_compile(r" *Summary \[.{1,20}\] +(?:\d{1,9}/)?\d{1,9} tests? run: (.{1,120})$")
 _NEXTEST_WORDS = {"passed": "passed", "failed": "failed", "skipped": "skipped"}
 
@@ -28,7 +28,12 @@ def count_cargo(output: OutputLines) -> SuiteTally | None:
     tallies += [
         parse_worded_summary(hit[1], _NEXTEST_WORDS) for hit in match_lines(output, _NEXTEST)
     ]
-    return add_tallies(tallies, (hit[1] for hit in match_lines(output, _CARGO_LINE)))
+    tests = [(hit[1], hit[2] == "ok") for hit in match_lines(output, _CARGO_LINE)]
+    return add_tallies(
+        tallies,
+        (name for name, passed in tests if passed),
+        (name for name, passed in tests if not passed),
+    )
 
 
 _GO_TEST = lazy_compile(r" *--- (PASS|FAIL|SKIP): (\S{1,400}) \(")
@@ -45,9 +50,7 @@ def count_go(output: OutputLines) -> SuiteTally | None:
         return _go_json(events)
     tests = list(_go_tests(output))
     if tests:
-        names = [name for end, name in tests if end == "PASS"]
-        failed, skipped = (sum(end == state for end, _ in tests) for state in ("FAIL", "SKIP"))
-        return SuiteTally(len(names), failed, skipped, names_if_complete(names, len(names)))
+        return _tally_of_ends((end.lower(), name) for end, name in tests)
     return _go_packages([*match_lines(output, _GO_PACKAGE)])
 
 
@@ -74,9 +77,23 @@ def _go_packages(hits: Sequence[re.Match[str]]) -> SuiteTally | None:
 
 def _go_json(events: Sequence[Mapping[str, object]]) -> SuiteTally:
     ended = [row for row in events if isinstance(row.get("Test"), str)]
-    names = [f"{row.get('Package')}::{row['Test']}" for row in ended if row["Action"] == "pass"]
-    failed, skipped = (sum(r["Action"] == end for r in ended) for end in ("fail", "skip"))
-    return SuiteTally(len(names), failed, skipped, names_if_complete(names, len(names)))
+    return _tally_of_ends(
+        (str(row.get("Action")), f"{row.get('Package')}::{row['Test']}") for row in ended
+    )
+
+
+def _tally_of_ends(ends: Iterable[tuple[str, str]]) -> SuiteTally:
+    by_end: dict[str, list[str]] = {"pass": [], "fail": [], "skip": []}
+    for end, name in ends:
+        by_end.get(end, []).append(name)
+    passed, failed, skipped = by_end.values()
+    return SuiteTally(
+        len(passed),
+        len(failed),
+        len(skipped),
+        names_if_complete(passed, len(passed)),
+        failed_names=names_if_complete(failed, len(failed)),
+    )
 
 
 # The group `ran` counts all tests, `passed` only those that passed.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from yaoki.adapters.checks.readers.command_output import OutputLines
 from yaoki.adapters.checks.readers.tally import (
@@ -23,18 +23,29 @@ _PYTEST_WORDS = {
     "skipped": "skipped",
     "xfailed": "xfailed",
 }
-_PYTEST_LINE = lazy_compile(r"(\S{1,300}\.py::.{1,400}?) (?:PASSED|XPASS)(?: +\[ *\d{1,3}%\])?$")
+_PYTEST_LINE = lazy_compile(
+    r"(\S{1,300}\.py::.{1,400}?) (PASSED|XPASS|FAILED|ERROR)(?: +\[ *\d{1,3}%\])?$"
+)
+_PYTEST_PASSED = ("PASSED", "XPASS")
 _RAN = lazy_compile(r"Ran (\d{1,9}) tests? in \d[\d.]*s$")
 _ENDED = lazy_compile(r"(?:OK|FAILED|NO TESTS RAN)(?: \((.{1,200})\))?$")
 _AMOUNT = lazy_compile(r"([a-z][a-z ]{1,30})=(\d{1,9})")
-_UNITTEST_LINE = lazy_compile(r"(\w{1,200}) \(([\w.]{1,400})\)(?: .{0,400})? ?\.\.\. ok$")
+_UNITTEST_LINE = lazy_compile(r"(\w{1,200}) \(([\w.]{1,400})\)(?: .{0,400}?\.\.\..{0,400})?$")
+# The end of a test is on the line of its name, below its documentation, or below what it wrote.
+_UNITTEST_END = lazy_compile(r".*?(ok|FAIL|ERROR)$")
+_UNITTEST_RULES = ("=" * 70, "-" * 70)
 _DOCTEST = lazy_compile(r"(\d{1,9}) passed(?: and (\d{1,9}) failed)?\.$")
 
 
 def count_pytest(output: OutputLines) -> SuiteTally | None:
     """`3 tests collected` is the summary of a run without tests."""
     tallies = [parse_worded_summary(hit[1], _PYTEST_WORDS) for hit in match_lines(output, _PYTEST)]
-    return add_tallies(tallies, (hit[1] for hit in match_lines(output, _PYTEST_LINE)))
+    tests = [(hit[1], hit[2] in _PYTEST_PASSED) for hit in match_lines(output, _PYTEST_LINE)]
+    return add_tallies(
+        tallies,
+        (name for name, passed in tests if passed),
+        (name for name, passed in tests if not passed),
+    )
 
 
 def count_unittest(output: OutputLines) -> SuiteTally | None:
@@ -49,9 +60,26 @@ def count_unittest(output: OutputLines) -> SuiteTally | None:
             tallies.append(_unittest(ran, dict(_AMOUNT.findall(hit[1] or ""))))
             ran = None
     tallies += [SuiteTally(ran)] if ran is not None else []
+    tests = [*_unittest_lines(output.lines)] if tallies else []
     return add_tallies(
-        tallies, (_dotted(hit[1], hit[2]) for hit in match_lines(output, _UNITTEST_LINE))
+        tallies,
+        (name for name, end in tests if end == "ok"),
+        (name for name, end in tests if end in ("FAIL", "ERROR")),
     )
+
+
+def _unittest_lines(lines: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Each test that `-v` names, with its end; empty for one that was skipped."""
+    name = last = ""
+    for line in (*lines, _UNITTEST_RULES[0]):
+        hit = _UNITTEST_LINE.match(line)
+        if name and (hit or line in _UNITTEST_RULES or _RAN.match(line)):
+            end = _UNITTEST_END.match(last)
+            yield name, end[1] if end else ""
+            name = ""
+        if hit:
+            name = _dotted(hit[1], hit[2])
+        last = line if line.strip() else last
 
 
 def _dotted(test: str, place: str) -> str:
