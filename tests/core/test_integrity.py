@@ -16,6 +16,7 @@ from yaoki.core.decide.integrity import (
 from yaoki.core.decide.test_names import missing_cases, name_missing, names_of_two_runs
 from yaoki.core.lazy_dataclass import replace
 from yaoki.core.model import Finding, OnFailure, Outcome
+from yaoki.core.model.check_definition import ParametrizedTests
 
 pytestmark = pytest.mark.spec("6.6")
 
@@ -168,3 +169,18 @@ def test_failing_tests_that_undone_work_had_brought_may_be_missing() -> None:
     without = without_brought_tests(base, named("a", "b"), named("a"))
 
     assert without.failing_tests == ("c",)
+
+
+def test_every_case_of_a_removed_test_is_explained() -> None:
+    """The goal asks to remove what it tests; other tests are still needed."""
+    gone = ("tests/test_a.py::test_old[1]", "tests/test_a.py::test_old[2]")
+    base = replace(counted(4), passing_tests=(*gone, "tests/test_a.py::test_b", "t.py::test_c"))
+    now = replace(counted(2), passing_tests=base.passing_tests[2:])
+    fewer = replace(counted(1), passing_tests=base.passing_tests[2:3])
+    removed = ParametrizedTests(
+        frozenset({"test_old"}), removed=frozenset({"tests/test_a.py::test_old"})
+    )
+
+    assert compare_tests_run(now, base) is not None
+    assert compare_tests_run(now, base, removed) is None
+    assert compare_tests_run(fewer, base, removed) is not None

@@ -95,7 +95,7 @@ def compare_tests_run(
         items = list(_absent_items(tests, find_absent))
     else:
         items = list(_lost_items(now, base, folding)) if named else []
-    less = folding.fewer_tests
+    less = folding.fewer_tests + _count_more_removed(base, folding)
     if count_run_tests(now) + less >= count_run_tests(base) and (
         named or count_passed_tests(now) + less >= count_passed_tests(base)
     ):
@@ -136,6 +136,16 @@ def _absent_items(tests: TestsOfTwoRuns, find_absent: FindAbsentTests) -> Iterat
         failed = name in tests.failed_before
         words = ABSENT_TEST_MESSAGE if failed else LOST_TEST_MESSAGE
         yield FindingItem(name, words, _file(name))
+
+
+def _count_more_removed(base: Finding, folding: ParametrizedTests) -> int:
+    """The removed tests beyond one of each name: cases, and tests of that name in other files."""
+    ran = [
+        name
+        for name in (*base.passing_tests, *base.failing_tests)
+        if name.partition("[")[0] in folding.removed
+    ]
+    return len(ran) - len({_function_name(name) for name in ran})
 
 
 def _describe_more_unproven(now: Finding, base: Finding) -> str:

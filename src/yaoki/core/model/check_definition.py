@@ -25,11 +25,14 @@ class TreeView:
 class ParametrizedTests:
     """Tests that became cases of a parametrized test, and how many tests those are now.
 
-    `removed`: those of `names` that are gone because the goal asks to remove what they test.
+    `followed`: the name of each reviewed test under which it runs now, where that is another one.
+    `removed`: tests of nothing but what the goal asks to remove; they are among `names` as well.
+    Both write a test as pytest does, with its file: `tests/test_a.py::TestA::test_b`.
     """
 
     names: frozenset[str] = frozenset()
     new_test_count: int = 0
+    followed: Mapping[str, str] = field(default_factory=dict)
     removed: frozenset[str] = frozenset()
 
     @property
@@ -41,6 +44,11 @@ class ParametrizedTests:
 NO_PARAMETRIZED_TESTS = ParametrizedTests()
 # A test by its file and its name in it: `("tests/test_a.py", "TestA.test_x")`.
 TestPlace = tuple[str, str]
+
+
+def format_test_id(path: str, name: str) -> str:
+    """As pytest writes it."""
+    return "::".join((path, *name.split(".")))
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from yaoki.core.model.check_definition import (
     TestPlace,
     TestsOfTwoRuns,
     TreeView,
+    format_test_id,
 )
 from yaoki.formats.quality.definition.assertions import AssertionKind
 from yaoki.formats.quality.definition.equivalence import form_of_text, loop_forms, table_forms
@@ -84,11 +85,11 @@ class _AbsentTests:
             return 0 if self._runs_file(path) else times
         unit = self.old.units(path).get(inner)
         if unit is None:
-            return self._count_inherited(name, times, path)
+            return self._count_inherited(name, times, place)
         if inner in self.new.units(path):
             kept = (path, inner) in self.running and _runs_as_one(unit, self.new.units(path)[inner])
             return 0 if kept else times
-        if self._is_asked(name):
+        if self._is_asked(place):
             return 0
         places = self.review.replacements.get(place, ())
         if not places:
@@ -96,10 +97,9 @@ class _AbsentTests:
             return 0
         return self._count_unreplaced(unit, places, times)
 
-    def _is_asked(self, name: str) -> bool:
+    def _is_asked(self, place: TestPlace) -> bool:
         """Does the goal ask for the removal of what it tests?"""
-        gone = self.review.parametrized.removed
-        return not gone.isdisjoint(_WORDS.findall(name))
+        return format_test_id(*place) in self.review.parametrized.removed
 
     # -------------------------------------------------------------- tests with a place
 
@@ -134,12 +134,14 @@ class _AbsentTests:
             files |= {place for place, _ in places} if old == path else set()
         if not tests or any(file in files for file, _ in self.running):
             return True
-        return path not in self.new.files.paths and all(map(self._is_asked, tests))
+        are_asked = (self._is_asked((path, name)) for name in tests)
+        return path not in self.new.files.paths and all(are_asked)
 
-    def _count_inherited(self, name: str, times: int, path: str) -> int:
+    def _count_inherited(self, name: str, times: int, place: TestPlace) -> int:
         """The code of the test is in another file, or it is made when its file is loaded."""
-        if self._is_asked(name):
+        if self._is_asked(place):
             return 0
+        path = place[0]
         if self._is_unchanged(path) and not self.tests.is_guard:
             for one in self.running:
                 taken = min(times, self.gained[one]) if one[0] == path else 0
@@ -163,6 +165,8 @@ class _AbsentTests:
         declared = self.old.declarations(name)
         if not declared:
             return self._count_undeclared(name, times)
+        if followed := self._follow(declared):
+            return self._take_fresh(times, lambda one: followed & self.new.declarations(one))
         kept = declared & self.new.declarations(name)
         if kept and all(is_template(title) for _, title in kept):
             return self._take_fresh(times, lambda one: kept & self.new.declarations(one))
@@ -174,6 +178,12 @@ class _AbsentTests:
         )
         self.unknown[name] += left
         return missing
+
+    def _follow(self, declared: Collection[TestPlace]) -> frozenset[TestPlace]:
+        """The titles that these have now, by a rename that the goal asks for."""
+        now = self.review.parametrized.followed
+        ids = (now.get("::".join(place), "") for place in declared)
+        return frozenset((path, title) for path, _, title in (i.partition("::") for i in ids if i))
 
     def _count_undeclared(self, name: str, times: int) -> int:
         """A title that failed and that no file declares may be a file that did not load, or contain

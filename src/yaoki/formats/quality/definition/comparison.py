@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
+import copy
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from enum import Enum, auto
 from typing import Protocol, TypeVar
@@ -13,7 +14,8 @@ from typing import Protocol, TypeVar
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.model import FindingItem
-from yaoki.formats.quality.definition.asked_values import has_other_value, is_asked_value
+from yaoki.formats.quality.definition.asked_errors import find_asked_errors
+from yaoki.formats.quality.definition.asked_values import find_asked_value, has_other_value
 from yaoki.formats.quality.definition.assertions import (
     ANY_ERROR,
     TEXT_CHARS_MAX,
@@ -75,17 +77,37 @@ def compare_units(
         judgement.items.append(FindingItem(name, new.never_runs_because, path))
         return
     lost, gained = differences(old.assertions, new.assertions)
-    for one in lost:
-        if is_asked_value(one, gained, goal):
-            continue
+    asked = list(_find_asked(old, new, goal, lost, gained))
+    judged = list(lost)
+    for one, _ in asked:
+        judged.remove(one)
+    for one in judged:
         verdict = _match_state(one, lost, gained, new)
         if verdict is Coverage.LOST:
             words = f"{_describe_loss(one, gained)}: {one.text[:TEXT_CHARS_MAX]}"
             judgement.items.append(FindingItem(name, words, path))
         judgement.is_unsure |= verdict is Coverage.UNSURE
-    if not lost and old.name != MODULE:
-        judgement.is_unsure |= not _only_adds(old, new)
+    if not judged and old.name != MODULE:
+        judgement.is_unsure |= not _only_adds(old, new, asked)
     judgement.is_unsure |= _has_new_decorator(old, new)
+
+
+def _find_asked(
+    old: CodeUnit,
+    new: CodeUnit,
+    goal: str,
+    lost: Sequence[Assertion],
+    gained: Sequence[Assertion],
+) -> Iterator[tuple[Assertion, str]]:
+    """The lost assertions that the goal asks to change, with their new text."""
+    errors = find_asked_errors(old, new, goal) if goal and lost else Counter()
+    for one in lost:
+        pair = next((p for p, many in errors.items() if many and p[0] == one.text), None)
+        if pair is not None:
+            errors[pair] -= 1
+            yield one, pair[1]
+        elif (now := find_asked_value(one, gained, goal)) is not None:
+            yield one, now.text
 
 
 def _describe_loss(one: Assertion, gained: Sequence[Assertion]) -> str:
@@ -183,14 +205,38 @@ def _has_same_values(one: Assertion, new: CodeUnit) -> bool:
 # ------------------------------------------------------------------ other statements
 
 
-def _only_adds(old: CodeUnit, new: CodeUnit) -> bool:
-    """Are all statements still there, in order, with only unrelated ones between them?"""
-    rest = iter(new.statements)
-    if not all(any(one == other for other in rest) for one in old.statements):
+def _only_adds(old: CodeUnit, new: CodeUnit, asked: Sequence[tuple[Assertion, str]] = ()) -> bool:
+    """Are all statements still there, in order, with only unrelated ones between them?
+
+    `asked`: assertions that the goal asks to change, with their new text.
+    """
+    before, after = old.statements, new.statements
+    if asked:
+        # Their messages change with them.
+        texts = {one.text: now for one, now in asked}
+        before = tuple(_with_texts(one, texts) for one in _without_messages(old))
+        after = tuple(_without_messages(new))
+    rest = iter(after)
+    if not all(any(one == other for other in rest) for one in before):
         return False
-    many = Counter(new.statements) - Counter(old.statements)
+    many = Counter(after) - Counter(before)
     used = frozenset(re.findall(r"\w+", old.shape))
     return all(_harmless(text, used) for text in many)
+
+
+def _with_texts(statement: str, texts: Mapping[str, str]) -> str:
+    for old, new in texts.items():
+        statement = statement.replace(old, new)
+    return statement
+
+
+def _without_messages(unit: CodeUnit) -> Iterator[str]:
+    for statement in unit.statements:
+        tree = copy.deepcopy(parse_python(statement))
+        for node in ast.walk(tree) if tree is not None else ():
+            if isinstance(node, ast.Assert):
+                node.msg = None
+        yield ast.unparse(tree) if tree is not None else statement
 
 
 def _harmless(text: str, used: frozenset[str]) -> bool:

@@ -45,7 +45,7 @@ _PART = lazy_compile(r"\b(?:from|in|inside|within|of|out)\b", re.IGNORECASE)
 # "Remove the module loader" names no module, but "remove the module old and its tests" does.
 _NAME_END = r"(?![\w./-]*\w)(?!\s+(?!(?:and|with|together|including|along|plus)\b)\w)"
 # A test that starts a program or reads a file may be about more than what it imports.
-_REACHES_OUT = lazy_compile(r"\b(?:subprocess|runpy|importlib|os|sys|pathlib|shutil|open|Path)\b")
+REACHES_OUT = lazy_compile(r"\b(?:subprocess|runpy|importlib|os|sys|pathlib|shutil|open|Path)\b")
 _BUILT_IN = frozenset(
     {"", "set", "exit", "true", "false", "cd", "return", ":", "for", "shift", "local"}
 )
@@ -132,7 +132,7 @@ class Product:
     def asks_to_remove_subject(self, path: str, candidate: FileIndex) -> bool:
         """Is a deleted test file about deleted files alone that the goal asks to remove?"""
         text = self.base.text(path)
-        if path in candidate.paths or _REACHES_OUT.search(text):
+        if path in candidate.paths or REACHES_OUT.search(text):
             return False
         files = set(python_imports(text, path, self.base)) - {path}
         return bool(files) and all(

@@ -30,9 +30,12 @@ from yaoki.formats.quality.definition.node_modules import find_new_packages
 from yaoki.formats.quality.definition.node_names import find_redirecting_manifests
 from yaoki.formats.quality.definition.optional_files import find_optional_files
 from yaoki.formats.quality.definition.product import Product
+from yaoki.formats.quality.definition.program_names import ProgramNames
 from yaoki.formats.quality.definition.reach import find_reached_files
 from yaoki.formats.quality.definition.reached_files import FileRole, ReachedFiles
 from yaoki.formats.quality.definition.recipe_changes import find_recipe_changes
+from yaoki.formats.quality.definition.removed_subjects import RemovedSubject
+from yaoki.formats.quality.definition.renamed_names import with_asked_names
 from yaoki.formats.quality.definition.roles import (
     is_data,
     is_expected,
@@ -161,7 +164,12 @@ class _Review:
     def _suites(self, changes: Sequence[Change]) -> None:
         """Tests are judged together, because a test may move from one file to another."""
         suites = self.suites
+        names = ProgramNames(self.goal, self.candidate)
+        names.read(changes)
+        suites.renames = names.find_renames()
+        suites.removed_subjects = [RemovedSubject(one, self.base) for one in names.find_removed()]
         others: list[Change] = []
+        changes = [self._with_asked_names(change) for change in changes]
         for change in changes:
             if self._is_suite(change.path) and change.path.endswith(".py"):
                 suites.add(change)
@@ -171,11 +179,11 @@ class _Review:
             self._add_judgement(path, judgement)
         tests = [c for c in changes if is_test_path(c.path) and not is_data(c.path)]
         for change in others:
-            self.tables.add(change)
+            self.tables.add(change, suites.removed_subjects)
         self.items += [
             item
             for item in integrity.find_lost_tests(changes, others)
-            if (item.where, item.name) not in self.tables.folded
+            if (item.where, item.name) not in self.tables.explained
         ]
         self.items += find_lost_inherited_tests(tests)
         self.items += integrity.find_emptied_tests(tests)
@@ -184,11 +192,17 @@ class _Review:
         self.items += integrity.find_unread_tests(tests)
         for change in others:
             if change.before is not None and change.after is not None:
-                self._shape(change)
+                self._shape(self.tables.without_removed(change, suites.removed_subjects))
             elif change.after is not None:
                 judgement = Judgement()
                 judge_new_file(change.path, change.after, judgement, self.base)
                 self._add_judgement(change.path, judgement)
+
+    def _with_asked_names(self, change: Change) -> Change:
+        if not (self._is_suite(change.path) or is_test_path(change.path)):
+            return change
+        self.tables.follow_titles(change, self.suites.renames)
+        return with_asked_names(change, self.suites.renames)
 
     def _judge_suites(self) -> Mapping[str, Judgement]:
         return self.suites.judge(self.candidate, self.before.commands, self.product)

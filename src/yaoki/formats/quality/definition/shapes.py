@@ -256,20 +256,32 @@ def folded_tests(before: str, after: str, names: frozenset[str]) -> frozenset[st
     rows, gained = _table_rows(after), list(_shapes(after))
     folded: set[str] = set()
     for name in names if rows else ():
-        body = _body_of(before, name)
+        body = body_of_test(before, name)
         asked = list(_shapes(body))
         if asked and all(_is_table_case(one, gained, rows) for one in asked):
             folded.add(name)
     return frozenset(folded)
 
 
-def _body_of(text: str, title: str) -> str:
+def assertions_of_test(body: str) -> list[frozenset[str]]:
+    """The names in each assertion of a test."""
+    return [one.names for one in _shapes(body)]
+
+
+def body_of_test(text: str, title: str) -> str:
+    """What follows the title."""
+    span = span_of_test(text, title)
+    return span[span.index(title) + len(title) + 1 :] if span else ""
+
+
+def span_of_test(text: str, title: str) -> str:
+    """The call of `test` up to the next test; empty if there is none of this title."""
     hit = re.search(rf"\b(?:it|test|specify)\(\s*(['\"`]){re.escape(title)}\1", text)
     if hit is None:
         return ""
     following = re.compile(r"^[ \t]{0,40}(?:it|test|specify|describe)\(", re.MULTILINE)
     end = following.search(text, hit.end())
-    return text[hit.end() : end.start() if end else len(text)]
+    return text[hit.start() : end.start() if end else len(text)]
 
 
 def _quoted_alike(text: str) -> str:

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from functools import cache
 
-from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_dataclass import dataclass, replace
 from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.model import FindingItem
 from yaoki.core.model.change import Change
-from yaoki.core.model.check_definition import ParametrizedTests, TestPlace
+from yaoki.core.model.check_definition import ParametrizedTests, TestPlace, format_test_id
 from yaoki.formats.quality.definition.comparison import (
     Coverage,
     Judgement,
@@ -24,7 +24,10 @@ from yaoki.formats.quality.definition.comparison import (
 from yaoki.formats.quality.definition.equivalence import form_of_text, loop_forms
 from yaoki.formats.quality.definition.file_index import FileIndex
 from yaoki.formats.quality.definition.product import Product
+from yaoki.formats.quality.definition.program_names import AskedRename
 from yaoki.formats.quality.definition.references import module_paths
+from yaoki.formats.quality.definition.removed_subjects import RemovedSubject
+from yaoki.formats.quality.definition.renamed_names import renamed_title
 from yaoki.formats.quality.definition.roles import is_support
 from yaoki.formats.quality.definition.units import MODULE, CodeUnit, PythonSource, parse_source
 from yaoki.formats.quality.integrity import TEST_LOST
@@ -47,6 +50,8 @@ class SuiteChanges:
 
     `explained_tests`: tests that are gone because the goal asks to remove what they test.
     `replacements`: the tests that have the assertions of one that is gone from its place.
+    `followed_tests`: tests under another name or in another file, and `removed_tests`, each by its
+    file and name.
     """
 
     old: dict[str, PythonSource] = field(default_factory=dict)
@@ -55,10 +60,14 @@ class SuiteChanges:
     folded_tests: dict[str, tuple[str, str]] = field(default_factory=dict)
     explained_tests: set[str] = field(default_factory=set)
     replacements: dict[TestPlace, tuple[TestPlace, ...]] = field(default_factory=dict)
+    followed_tests: dict[TestPlace, TestPlace] = field(default_factory=dict)
+    removed_tests: set[TestPlace] = field(default_factory=set)
+    renames: Sequence[AskedRename] = ()
+    removed_subjects: Sequence[RemovedSubject] = ()
     goal: str = ""
     _product: Product | None = None
     _candidate: FileIndex | None = None
-    _taken: set[tuple[str, str]] = field(default_factory=set)
+    _taken: set[TestPlace] = field(default_factory=set)
     _moves: set[tuple[str, str]] = field(default_factory=set)
 
     def add(self, change: Change) -> None:
@@ -80,7 +89,7 @@ class SuiteChanges:
             judgement, now = self.judgements[path], self.new[path]
             for name, unit in source.units.items():
                 self._unit(path, name, unit, commands)
-            compare_values(source, now, path, judgement)
+            compare_values(self._without_removed(path), now, path, judgement)
             if now.units:
                 compare_modules(source, now, judgement)
             self._classes(path, judgement)
@@ -107,20 +116,23 @@ class SuiteChanges:
             )
             if test and not is_collected:
                 judgement.items.append(FindingItem(bare, UNCOLLECTED, path))
+            elif test and (place, now.name) != (path, name):
+                self.followed_tests[path, name] = (place, now.name)
             compare_units(unit, now, path, judgement, self.goal)
         elif test:
-            self._judge_removed(path, name, unit)
+            self._judge_removed(path, unit)
         elif name != MODULE and not test:
             judgement.is_unsure |= self._is_still_used(path, bare, unit)
 
     def _find_moved(self, path: str, name: str, unit: CodeUnit) -> tuple[str, CodeUnit | None]:
         """The unit of that name that is new: in this file first, then in others."""
         bare = name.rpartition(".")[2]
+        names = {bare, renamed_title(bare, self.renames)}
         candidates = [
             (place, other)
             for place in (path, *(p for p in self.new if p != path))
             for other in self.new[place].units.values()
-            if other.name.rpartition(".")[2] == bare
+            if other.name.rpartition(".")[2] in names
             and other.name not in self.old[place].units
             and (place, other.name) not in self._taken
         ]
@@ -132,22 +144,35 @@ class SuiteChanges:
             return place, other
         return path, None
 
-    def _judge_removed(self, path: str, full_name: str, unit: CodeUnit) -> None:
+    def _judge_removed(self, path: str, unit: CodeUnit) -> None:
         """A test of that name is gone: does another test assert everything that it did?"""
-        name = full_name.rpartition(".")[2]
+        name = unit.name.rpartition(".")[2]
         covering = {one: coverage_of(unit, other) for one, other in self._new_or_changed()}
-        verdicts = set(covering.values())
-        self.replacements[path, full_name] = tuple(
+        verdicts = {verdict: one for one, verdict in covering.items()}
+        self.replacements[path, unit.name] = tuple(
             one for one, verdict in covering.items() if verdict is not Coverage.LOST
         )
         if Coverage.KEPT in verdicts:
+            self.followed_tests[path, unit.name] = verdicts[Coverage.KEPT]
             self._record_folded(name, unit)
+        elif self._is_removal_asked(path) or self._is_about_removed(path, unit):
+            self.explained_tests.add(name)
+            self.removed_tests.add((path, unit.name))
         elif Coverage.UNSURE in verdicts:
             self.judgements[path].is_unsure = True
-        elif self._is_removal_asked(path):
-            self.explained_tests.add(name)
         else:
             self.judgements[path].items.append(FindingItem(name, TEST_LOST, path))
+
+    def _is_about_removed(self, path: str, unit: CodeUnit) -> bool:
+        source = self.old[path]
+        return any(one.covers(path, unit, source) for one in self.removed_subjects)
+
+    def _without_removed(self, path: str) -> PythonSource:
+        """The tests of the base that are still needed: tables of removed ones may go with them."""
+        source = self.old[path]
+        gone = {name for place, name in self.removed_tests if place == path}
+        units = {name: unit for name, unit in source.units.items() if name not in gone}
+        return replace(source, units=units) if gone else source
 
     def _is_removal_asked(self, path: str) -> bool:
         if self._product is None or self._candidate is None:
@@ -180,7 +205,12 @@ class SuiteChanges:
             if name not in self.old[place].units
         }
         names = frozenset(self.folded_tests) | self.explained_tests
-        return ParametrizedTests(names, len(new), frozenset(self.explained_tests))
+        followed = {
+            format_test_id(*old): format_test_id(*now)
+            for old, now in sorted(self.followed_tests.items())
+        }
+        removed = frozenset(format_test_id(*one) for one in self.removed_tests)
+        return ParametrizedTests(names, len(new), followed, removed)
 
     def _is_still_used(self, path: str, name: str, unit: CodeUnit) -> bool:
         """Is a helper gone whose name is still used?"""
