@@ -26,7 +26,7 @@ _LINTERS = frozenset({"ruff", "flake8", "pycodestyle", "pyflakes", "pydocstyle"}
 _JS = frozenset({"eslint", "oxlint", "standard", "xo"})
 # What silences which tools; the first group is there if more than one line is silenced.
 _SILENCES: tuple[tuple[re.Pattern[str], Set[str]], ...] = tuple(
-    (re.compile(shape, re.IGNORECASE), tools)
+    (lazy_compile(shape, re.IGNORECASE), tools)
     for shape, tools in (
         (r"#\s*((?:mypy|pyright|pytype|pyre)[:-]\s*(?!ignore(?:\[|\s|$))[\w-]+)[^#\n]*", _TYPES),
         (r"#\s*(?:type|ty|pyright|pyre|pyrefly|mypy)(?::|-)\s*ignore\b[^#\n]*", _TYPES),

@@ -59,12 +59,12 @@ _IN_SHARED = frozenset(
 )
 # Keys with which the tool examines as much as before, or more.
 _HARMLESS: Mapping[str, re.Pattern[str]] = {
-    "ruff": re.compile(
+    "ruff": lazy_compile(
         r"(?:indent-width|target-version|required-version|preview|src|cache-dir|output-format"
         r"|show-fixes|(?:lint\.)?extend-select|lint\.preview|(?:lint\.)?isort\..+"
         r"|format\.(?!exclude).+)"
     ),
-    "mypy": re.compile(
+    "mypy": lazy_compile(
         r"(?:python_version|show_\w+|pretty|color_output|error_summary|enable_error_code|cache_dir"
         r"|namespace_packages|explicit_package_bases|incremental)"
     ),
