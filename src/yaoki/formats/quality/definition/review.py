@@ -238,7 +238,7 @@ class _Review:
             if loaded:
                 plugins.judge_plugin(path, old, new, self.base, judgement)
         self._settings(change, judgement)
-        judgement.is_unsure |= hides_files(change, self.base, self.candidate)
+        judgement.is_unsure |= hides_files(change, self.base, self.candidate, self.before)
         judgement.is_unsure |= may_examine_less(change, self.before)
         if change.before is not None:
             self.files.judge(change, changes, judgement)

@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from posixpath import dirname
 
 from yaoki.core.lazy_pattern import lazy_compile
+from yaoki.formats.quality.definition.examiner_settings import may_run_any_tool
 from yaoki.formats.quality.definition.file_index import FileIndex
+from yaoki.formats.quality.definition.reached_files import ReachedFiles
 from yaoki.formats.quality.model import Change
 
 _IGNORE_LIST = lazy_compile(r"(?:^|/)\.\w*ignore$")
@@ -17,14 +19,29 @@ _STUB = lazy_compile(r"(?:^|/)([^/]+?)(/__init__)?(?:\.pyi|\.d\.[cm]?ts)$")
 # A set of characters is any character here: a file too many costs only a second run.
 _PARTS = lazy_compile(r"^\*\*/|/\*\*/|/\*\*$|\*+|\?|\[[^\]]+\]|\\?.")
 _WILD = {"/**/": "/(?:.*/)?", "/**": "/.*", "*": "[^/]*", "**": "[^/]*", "?": "[^/]"}
+_TYPE_CHECKERS = frozenset(
+    {"mypy", "dmypy", "pyright", "basedpyright", "ty", "pyrefly", "pyre", "pytype", "pylint"}
+    | {"tsc", "vue-tsc", "tsd", "svelte-check", "ts-node", "ts-jest", "jest", "vitest", "eslint"}
+    | {"deno", "bun", "ng", "vite", "webpack", "rollup", "tsup", "biome"}
+)
 _SOURCES = {".pyi": (".py",), "ts": (".js", ".jsx", ".mjs", ".cjs")}
 
 
-def hides_files(change: Change, base: FileIndex, candidate: FileIndex) -> bool:
-    """May a check examine fewer files, or other ones, because of this file?"""
+def hides_files(
+    change: Change, base: FileIndex, candidate: FileIndex, reached: ReachedFiles
+) -> bool:
+    """May a check examine fewer files, or other ones, because of this file?
+
+    `reached` is what the checks of the base run.
+    """
     if _IGNORE_LIST.search(change.path):
         return _ignores(change, candidate)
-    return change.before is None and _is_stub(change.path, base)
+    return change.before is None and _is_stub(change.path, base) and _reads_stubs(reached)
+
+
+def _reads_stubs(reached: ReachedFiles) -> bool:
+    """Other programs, such as test runners, load the modules themselves."""
+    return may_run_any_tool(reached) or bool(reached.tools & _TYPE_CHECKERS)
 
 
 def _ignores(change: Change, candidate: FileIndex) -> bool:
