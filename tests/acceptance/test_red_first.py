@@ -83,6 +83,7 @@ def test_a_test_that_cannot_be_loaded_without_the_fix_shows_nothing(faulty: Proj
     assert task["state"] == "ESCALATED"
     (checked,) = [d for d in event_data(entries, "CHECK_FINISHED") if d["check"] == "red-first"]
     assert "does not fail by an assertion without the change" in checked["message"]
+    assert "existing code" not in checked["message"], "it is a fix of existing code"
     assert faulty.yaoki("answer", "a", "waive", "red-first").code == 0
     assert faulty.yaoki("resume").code == 0
 
@@ -92,7 +93,7 @@ def test_a_new_feature_with_red_is_asked_about_with_the_whole_reason(faulty: Pro
     """The test of a new module cannot run without it; the tests of other files say nothing."""
     test = "from whole.color import red\n\n\ndef test_red():\n    assert red() == 1\n"
     files = {"whole/__init__.py": "", "whole/color.py": "def red():\n    return 1\n"}
-    code, task, _ = run_fix(
+    code, task, entries = run_fix(
         faulty,
         {**files, "test_color.py": test},
         {**files, "test_color.py": test, "note.txt": "again\n"},
@@ -105,8 +106,40 @@ def test_a_new_feature_with_red_is_asked_about_with_the_whole_reason(faulty: Pro
     assert "No module named 'whole'" in task["question"]
     assert "…" not in task["question"]
     assert "pip install" not in task["question"]
-    assert "red is for fixes of existing code" in task["question"]
+    assert "(red is for fixes of existing code)" in task["question"]
+    assert "a check that runs its own tests instead of red: true" in task["question"]
+    first, *_ = (d for d in event_data(entries, "CHECK_FINISHED") if d["check"] == "red-first")
+    assert "(red is for fixes of existing code)" in first["message"]
     assert "test_even" not in faulty.prompt(task, 2), "it is not a test of this change"
+
+
+@pytest.mark.full
+@pytest.mark.spec("6.4")
+def test_the_plan_advises_a_check_that_proves_a_new_feature(faulty: Project) -> None:
+    """The advice is followed: work without the tests is refused, the whole work lands."""
+    suite, own = CHECKS["tests"], [*CHECKS["tests"]["run"], "test_third.py"]
+    work = {"half.py": f"{FAULT}\n\ndef third(n):\n    return n / 3\n"}
+    test = "import half\n\n\ndef test_third():\n    assert half.third(6) == 2\n"
+    script = {"a": [[{"write": work}], [{"write": {**work, "test_third.py": test}}]]}
+    task = {"id": "a", "goal": "Add third."}
+
+    def shown(task: dict[str, Any], checks: dict[str, Any]) -> str:
+        plan = faulty.plan(a_plan(script, [task], checks))
+        return " ".join(faulty.yaoki("plan", plan, "--baseline").out.split())
+
+    before = shown(task, CHECKS)
+    red = shown({**task, "red": True}, CHECKS)
+    own_check = {**CHECKS, "own": {**suite, "run": own}}
+    after = shown(task, own_check)
+
+    advice = "add a check that runs the tests that the task will add, or, only for a fix of"
+    assert f"{advice} existing code, kind: fix" in before
+    assert "red: true" not in before
+    assert "red: true is for a fix of existing code" in red
+    assert "test_third.py does not exist at the base, so a task has to create it" in after
+    assert advice not in after
+    run = faulty.yaoki("run", faulty.plan(a_plan(script, [task], own_check)))
+    assert (run.code, faulty.task("a")["attempt"]) == (0, 2)
 
 
 @pytest.mark.full

@@ -62,6 +62,7 @@ def test_a_test_that_cannot_be_loaded_shows_nothing(message: str) -> None:
     evidence = compare_without_change(failed(("test_a", message)), NOW, FILES)
 
     assert not evidence.red_tests
+    assert evidence.is_unloaded
     assert evidence.why_not == "does not fail by an assertion without the change: it failed"
 
 
@@ -111,6 +112,7 @@ def test_a_module_that_the_change_adds_is_none_to_install() -> None:
 
     missing = "does not fail by an assertion without the change: No module named 'whole'"
     assert evidence.why_not == missing
+    assert evidence.is_unloaded
 
 
 def test_a_check_that_cannot_run_without_the_change_shows_nothing() -> None:
@@ -334,3 +336,15 @@ def test_without_a_red_test_the_reason_is_named(
     assert [item.name for item in finding.items] == list(files)
     names = [name for one in evidence for name in one.green_tests]
     assert [record["name"] for record in finding.params["greenTests"]] == names
+
+
+@pytest.mark.parametrize(("is_fix", "is_unloaded"), [(True, True), (False, False), (False, True)])
+def test_a_task_that_is_no_fix_is_told_what_red_first_is_for(
+    is_fix: bool, is_unloaded: bool
+) -> None:
+    evidence = RedEvidence("a", why_not="x", is_unloaded=is_unloaded)
+
+    finding = judge_red_first([evidence], CriterionLevel.REQUIRED, ("f",), is_fix=is_fix)
+
+    note = "(red is for fixes of existing code)"
+    assert (note in finding.message) == (is_unloaded and not is_fix)

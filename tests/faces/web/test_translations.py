@@ -317,7 +317,7 @@ def test_the_remedy_of_red_first_is_translated_in_its_question() -> None:
     matches = (compile_pattern(pattern).fullmatch(asked) for pattern, _ in SAID)
     first = next(match for match in matches if match)
 
-    assert "red is for fixes" in asked
+    assert "instead of red: true" in asked
     assert first["issue"] == "check red-first: none"
 
 

@@ -318,10 +318,10 @@ def _plan_permission(failure: Failure) -> str:
 
 
 def _red_first_remedy(task: Task, failure: Failure) -> str:
-    """A test of a new feature cannot run without the feature, so such a task can never succeed."""
+    """A test of a new feature cannot run without it, so more attempts hardly help."""
     if failure.pattern != NOT_RED_PATTERN or task.spec.kind is TaskKind.FIX:
         return ""
-    return " The plan key red is for fixes of existing code; check a new feature in another way."
+    return " Give a new feature a check that runs its own tests instead of red: true."
 
 
 def _account_remedy(task: Task, failure: Failure) -> str:

@@ -50,6 +50,8 @@ class RedEvidence:
     red_tests: tuple[str, ...] = ()
     green_tests: tuple[str, ...] = ()
     why_not: str = ""
+    # Not all could begin: what a test uses does not exist without the change.
+    is_unloaded: bool = False
 
 
 def compare_without_change(before: Finding, now: Finding, test_files: Sequence[str]) -> RedEvidence:
@@ -68,7 +70,9 @@ def compare_without_change(before: Finding, now: Finding, test_files: Sequence[s
         # A check without named failures is one test itself.
         return RedEvidence(now.check, red[:TESTS_MAX] or (f"check {now.check}",), green)
     why = f"does not fail by an assertion without the change: {_load_failure(before)}"
-    return RedEvidence(now.check, green_tests=green, why_not=why)
+    suite = before.params.get("missingModules") or before.params.get("loadError")
+    is_unloaded = bool(suite) or any(_is_load_error(item.message) for item in before.items)
+    return RedEvidence(now.check, green_tests=green, why_not=why, is_unloaded=is_unloaded)
 
 
 def compare_with_base(base: Finding, now: Finding, moved: Collection[str]) -> RedEvidence:
@@ -148,9 +152,16 @@ def _load_failure(before: Finding) -> str:
 
 
 def judge_red_first(
-    evidence: Sequence[RedEvidence], level: CriterionLevel, test_files: Sequence[str]
+    evidence: Sequence[RedEvidence],
+    level: CriterionLevel,
+    test_files: Sequence[str],
+    *,
+    is_fix: bool = True,
 ) -> Finding:
-    """One red test of one check is enough: others may guard what worked before."""
+    """One red test of one check is enough: others may guard what worked before.
+
+    The tests of a new feature do not load without it: a task that is no `kind: fix` is told so.
+    """
     red = [name for one in evidence for name in one.red_tests]
     required = level is CriterionLevel.REQUIRED
     if red:
@@ -175,12 +186,14 @@ def judge_red_first(
     else:
         why = "no check runs tests"
     green = [name for one in evidence for name in one.green_tests][:TESTS_MAX]
+    is_misplaced = not is_fix and any(one.is_unloaded for one in evidence)
+    note = " (red is for fixes of existing code)" if is_misplaced else ""
     return Finding(
         RED_FIRST_CHECK,
         Outcome.FAILED,
         required=required,
         pattern=NOT_RED_PATTERN,
-        message=f"no test shows what the change fixes: {why}",
+        message=f"no test shows what the change fixes{note}: {why}",
         items=tuple(FindingItem(path, "does not test the fix", path) for path in test_files),
         params={
             "greenTests": [{"name": name, "message": "passes without it"} for name in green[:20]],

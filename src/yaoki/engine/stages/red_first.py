@@ -11,7 +11,14 @@ from yaoki.core.decide.red_first import (
     compare_without_change,
     judge_red_first,
 )
-from yaoki.core.model import RED_FIRST_CHECK, CheckRunPurpose, CriterionLevel, Finding, Task
+from yaoki.core.model import (
+    RED_FIRST_CHECK,
+    CheckRunPurpose,
+    CriterionLevel,
+    Finding,
+    Task,
+    TaskKind,
+)
 from yaoki.core.model.change import Change
 from yaoki.engine.stages.baseline_comparison import BaselineComparison
 from yaoki.engine.stages.proof_room import ProofCheck
@@ -46,7 +53,8 @@ class RedFirst:
             evidence.append(self._evidence(check, finding, tests, moved, facts))
             if evidence[-1].red_tests:
                 break
-        yield judge_red_first(evidence, level, tests)
+        is_fix = task.spec.kind is TaskKind.FIX
+        yield judge_red_first(evidence, level, tests, is_fix=is_fix)
 
     def _evidence(
         self,

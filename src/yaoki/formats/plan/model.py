@@ -240,8 +240,8 @@ class TaskModel(StrictModel):
     )
     red: CriterionWord = Field(
         "off",
-        description="a test must fail without the change: off, told, required or true; "
-        "default: that of the plan, for a fix required",
+        description="a test must fail without the change, so only for a fix of existing code: off, "
+        "told, required or true; default: that of the plan, for a fix required",
     )
     mutants: MutantsOrWord = Field(
         default_factory=MutantsModel,
@@ -315,7 +315,9 @@ class PlanModel(StrictModel):
         default_factory=all_criteria, description="the criteria on the diffs of its tasks"
     )
     red: CriterionWord = Field(
-        "off", description="for its changes and fixes: a test must fail without the change"
+        "off",
+        description="for its changes and fixes: a test must fail without the change, so only if "
+        "all of them fix existing code",
     )
     mutants: MutantsOrWord = Field(
         default_factory=MutantsModel,

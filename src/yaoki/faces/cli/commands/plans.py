@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from yaoki.core.decide.baseline import has_all_names
-from yaoki.core.model import BaselineMode, CriterionLevel, Finding, Outcome
+from yaoki.core.model import BaselineMode, CriterionLevel, Finding, Outcome, TaskKind
 from yaoki.core.text import first_line, format_count, list_some, nearest
 from yaoki.faces.cli.agent_rights import describe_rights, print_rights
 from yaoki.faces.cli.commands import extend, flaky, imports
@@ -191,7 +191,8 @@ def _print_base(view: PlanView, findings: Mapping[str, Finding] | None) -> None:
         names = clean_line(list_some(unproven, GREEN_TASKS_SHOWN), 160)
         print_wrapped(
             f"  all checks of {names} pass without the work, so they do not show that it is done; "
-            "kind: fix, red: true or a check for the task's own test does"
+            "add a check that runs the tests that the task will add, or, only for a fix of "
+            "existing code, kind: fix"
         )
 
 
@@ -302,6 +303,8 @@ def _task_words(task: TaskBound) -> Iterator[str]:
     yield clean_line(first_line(task.spec.goal), GOAL_CHARS)
     if task.spec.scope:
         yield f"scope {clean_line(', '.join(task.spec.scope), GOAL_CHARS)}"
+    if task.spec.red is CriterionLevel.REQUIRED and task.spec.kind is TaskKind.CHANGE:
+        yield "red: true is for a fix of existing code; it refuses tests of what the change adds"
 
 
 def _parts(view: PlanView) -> Iterator[str]:
