@@ -40,8 +40,19 @@ def test_a_running_check_is_named_with_the_reason_why_it_runs_again(
     [
         ("2/setup-1", "for its new worktree"),
         ("2/room-1a2b3c4d/setup-1", "for proof room 1a2b3c4d: first use"),
-        ("2/checks/room-own-1a2b3c4d/setup-1-2", "for proof room 1a2b3c4d: the task changed what"),
+        ("2/checks/room-own-1a2b3c4d/setup-1-2", "for proof room 1a2b3c4d: its set-up differs"),
     ],
 )
 def test_set_up_names_its_folder_and_its_cause(folder: str, words: str) -> None:
     assert describe_setup_place(Path("/runs/r/r-1", folder)).startswith(words)
+
+
+@pytest.mark.spec("12.2")
+def test_set_up_of_one_commit_names_the_file_that_is_the_cause(tmp_path: Path) -> None:
+    place = tmp_path / "2" / "checks" / "room-own-1a2b3c4d"
+    place.mkdir(parents=True)
+    (place / "reason.txt").write_text("set-up reads package-lock.json, which changed")
+
+    words = describe_setup_place(place / "setup-1")
+
+    assert words == "for proof room 1a2b3c4d: set-up reads package-lock.json, which changed"

@@ -31,7 +31,7 @@ class DictRoom:
     def keep_only(self, globs: Sequence[str]) -> None:
         raise AssertionError("no check has inputs here")
 
-    def record_setup_output(self) -> None:
+    def record_setup_output(self, *, is_copy: bool = False) -> None:
         raise AssertionError("there is no set-up here")
 
     def replace_file(self, path: str, text: str) -> None:
@@ -55,6 +55,11 @@ class DictRooms:
 
     def key(self, commit: str, setup: Sequence[Sequence[str]], inputs: Sequence[str]) -> str:
         return "plain"
+
+    def describe_difference(
+        self, commit: str, onto: str, setup: Sequence[Sequence[str]], inputs: Sequence[str]
+    ) -> str:
+        raise AssertionError("there is no set-up here")
 
     @contextmanager
     def acquire(self, key: str, *, fresh: bool = False) -> Iterator[ProofRoom]:

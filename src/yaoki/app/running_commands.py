@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.model import Stage
+from yaoki.ports import SETUP_REASON
 from yaoki.views.check_executions import read_execution
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 STARTED, EXIT = "started.json", "exit.json"
 _SETUP = lazy_compile(r"setup-(\d+)(?:-\d+)?")
-# `own-`: the task changed the inputs of set-up, such as a lock file.
+# `own-`: the commit needs set-up of its own.
 _ROOM = lazy_compile(r"room-(?P<own>own-)?(?P<key>[^-]+)")
 # Below the folder of an attempt; its other folders belong to the agent.
 _SETUP_PLACES = ("setup-*", "room-*/setup-*", "checks/room-*/setup-*")
@@ -90,8 +91,17 @@ def describe_setup_place(folder: Path) -> str:
     room = _ROOM.fullmatch(folder.parent.name)
     if room is None:
         return "for its new worktree"
-    why = "the task changed what set-up reads" if room["own"] else "first use"
+    why = _read_reason(folder.parent) if room["own"] else "first use"
     return f"for proof room {room['key']}: {why}"
+
+
+def _read_reason(place: Path) -> str:
+    """Workers of an earlier version wrote none."""
+    try:
+        reason = (place / SETUP_REASON).read_text("utf-8", "replace")
+    except OSError:
+        reason = ""
+    return reason or "its set-up differs from that of the run branch"
 
 
 def describe_check_folder(folder: str, checks: Sequence[str]) -> str:

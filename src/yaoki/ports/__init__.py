@@ -27,7 +27,13 @@ if TYPE_CHECKING:
         ProcessState,
         outbox,
     )
-    from yaoki.ports.proof_rooms import ProofRoom, ProofRooms, RoomFolders, SetupCopy
+    from yaoki.ports.proof_rooms import (
+        SETUP_REASON,
+        ProofRoom,
+        ProofRooms,
+        RoomFolders,
+        SetupCopy,
+    )
     from yaoki.ports.store import (
         BaselineReads,
         Baselines,
@@ -103,6 +109,7 @@ __all__ = [
     "OUTBOX",
     "SANDBOX_FOLDERS_NAME",
     "SANDBOX_VARIABLE",
+    "SETUP_REASON",
     "WORKTREE_LINK",
     "AccountRow",
     "AgentDriver",
@@ -193,6 +200,7 @@ _MODULES = {
     "OUTBOX": "processes",
     "SANDBOX_FOLDERS_NAME": "processes",
     "SANDBOX_VARIABLE": "processes",
+    "SETUP_REASON": "proof_rooms",
     "SetupCopy": "proof_rooms",
     "WORKTREE_LINK": "workspace_values",
     "AgentDriver": "agents",

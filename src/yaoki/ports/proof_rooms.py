@@ -10,6 +10,9 @@ from typing import Protocol
 
 from yaoki.core.lazy_dataclass import dataclass
 
+# The file in the process folder of set-up that says why a room is for one commit.
+SETUP_REASON = "reason.txt"
+
 
 @dataclass(frozen=True, slots=True)
 class RoomFolders:
@@ -50,8 +53,11 @@ class ProofRoom(Protocol):
     def keep_only(self, globs: Sequence[str]) -> None:
         """Remove the commit's other files and its history, until the next check-out."""
 
-    def record_setup_output(self) -> None:
-        """Record everything besides the commit as the output of set-up."""
+    def record_setup_output(self, *, is_copy: bool = False) -> None:
+        """Record everything besides the commit as the output of set-up.
+
+        `is_copy`: the output was copied from a room with the same key.
+        """
 
     def replace_file(self, path: str, text: str) -> None:
         """Give a tracked file another content until the next checkout."""
@@ -75,6 +81,11 @@ class ProofRooms(Protocol):
 
     def key(self, commit: str, setup: Sequence[Sequence[str]], inputs: Sequence[str]) -> str:
         """Identify the set-up of a commit: commands, their input files, platform and tools."""
+
+    def describe_difference(
+        self, commit: str, onto: str, setup: Sequence[Sequence[str]], inputs: Sequence[str]
+    ) -> str:
+        """Why the set-up of a commit has another key than that of `onto`; empty if unknown."""
 
     def acquire(self, key: str, *, fresh: bool = False) -> AbstractContextManager[ProofRoom]:
         """Lock a room for this key; one that is set up already is preferred unless `fresh`."""

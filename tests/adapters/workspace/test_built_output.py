@@ -26,9 +26,10 @@ SITE = "lib/python3/site-packages"
 LOCAL = '{"url": "file:///x", "dir_info": {}}'
 EDITABLE = '{"url": "file:///x", "dir_info": {"editable": true}}'
 
+INSTALLER_COPY = "a copy that an installer of Python made"
 BUILT = {
     "a copy": {"lib/app.txt": CODE},
-    "a copy that an installer of Python made": {f"{SITE}/app.py": CODE},
+    INSTALLER_COPY: {f"{SITE}/app.py": CODE},
     "a copied package that is only compiled": {
         f"{SITE}/app.so": "compiled",
         f"{SITE}/app.dist-info/direct_url.json": LOCAL,
@@ -84,7 +85,8 @@ def is_built(top: Path, output: dict[str, str], *, has_all_inputs: bool = False)
         (top / name).parent.mkdir(parents=True, exist_ok=True)
         (top / name).write_text(text)
         (top / name).chmod(0o755 if name.endswith("/program") else 0o644)
-    return BuiltOutput(top, TRACKED, {"package.json"}, has_all_inputs).exists_among(output)
+    built = BuiltOutput(top, TRACKED, {"package.json"}, has_all_inputs, only_installs=True)
+    return bool(built.find_among(output))
 
 
 @pytest.mark.parametrize("name", BUILT)
@@ -108,7 +110,20 @@ def test_a_link_to_a_source_is_never_stale(tmp_path: Path) -> None:
     is_built(tmp_path, {})
     (tmp_path / "lib").mkdir()
     (tmp_path / "lib" / "app.py").symlink_to(tmp_path / "src" / "app.py")
-    assert not BuiltOutput(tmp_path, TRACKED, (), False).exists_among({"lib/app.py"})
+    assert not BuiltOutput(tmp_path, TRACKED, (), False, False).find_among({"lib/app.py"})
+
+
+def test_in_packages_the_listed_inputs_are_believed(tmp_path: Path) -> None:
+    """Only a package that is known to come from this machine contradicts them."""
+    for n, name in enumerate(("a copy of a package of the repository", INSTALLER_COPY)):
+        assert not is_built(tmp_path / f"{n}", BUILT[name], has_all_inputs=True)
+    recorded = {
+        f"{SITE}/app.py": CODE,
+        f"{SITE}/app-1.0.dist-info/RECORD": "app.py,,\n",
+        f"{SITE}/app-1.0.dist-info/direct_url.json": LOCAL,
+    }
+    assert is_built(tmp_path / "local", recorded, has_all_inputs=True)
+    assert is_built(tmp_path / "vendor", {"vendor/lib/app.py": CODE}, has_all_inputs=True)
 
 
 def test_a_room_whose_set_up_built_something_is_for_one_state_of_the_sources(repo: Path) -> None:
@@ -118,10 +133,12 @@ def test_a_room_whose_set_up_built_something_is_for_one_state_of_the_sources(rep
     with rooms.acquire(before) as room:
         room.check_out(head)
         (room.files / "out").mkdir()
-        (room.files / "out" / "built.txt").write_text("one\n")
+        (room.files / "out" / "built.txt").write_text("made\n")
         room.record_setup_output()
     other = commit(repo, {"sub/b.txt": "another\n"})
 
+    why = rooms.describe_difference(other, head, setup, ())
+    assert why == "set-up output contains a build: out/built.txt"
     keys = {before, rooms.key(head, setup, ()), rooms.key(other, setup, ())}
     assert len(keys) == 3
     for known in (rooms, rooms_of(repo)):
@@ -150,3 +167,16 @@ def test_a_script_in_one_word_names_the_files_that_set_up_reads(repo: Path) -> N
 
     assert rooms.key(commit(repo, {"a.txt": "other\n"}), setup, ()) == first
     assert rooms.key(commit(repo, {"sub/b.txt": "other\n"}), setup, ()) != first
+
+
+def test_the_files_that_set_up_reads_and_that_changed_are_named(repo: Path) -> None:
+    rooms, head = rooms_of(repo), git(repo, "rev-parse", "HEAD")
+    lock = commit(repo, {"package-lock.json": "{}"})
+    both = commit(repo, {"package-lock.json": "[]", "package.json": "{}"})
+
+    def why(one: str, other: str) -> str:
+        return rooms.describe_difference(one, other, (("true",),), ())
+
+    assert why(lock, head) == "set-up reads package-lock.json, which changed"
+    assert why(both, lock) == "set-up reads package-lock.json and 1 more, which changed"
+    assert why(head, head) == ""

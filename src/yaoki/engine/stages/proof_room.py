@@ -21,6 +21,7 @@ from yaoki.engine.stages.own_findings import check_changed_files_finding
 from yaoki.engine.stages.processes import AttemptProcesses
 from yaoki.errors import FatalCode
 from yaoki.ports import (
+    SETUP_REASON,
     Checker,
     CheckFacts,
     Processes,
@@ -256,6 +257,8 @@ class _Opener:
         self._end_occupant(room)
         if not room.is_ready and not self._copy_output(room, key, task, on):
             place = home / f"room-{'own-' if own else ''}{key[:8]}"
+            if own:
+                self._record_reason(task, commit, onto, place)
             self._set_up(room, task, on, place, claim, own=own)
         if own or (known := self.key(task, onto)) == shared:
             self._open[name] = room
@@ -272,11 +275,18 @@ class _Opener:
         room.check_out(commit)
         if self._rooms.copy_setup_output(key, room.files, folders) is not SetupCopy.COPIED:
             return False
-        room.record_setup_output()
+        room.record_setup_output(is_copy=True)
         return True
 
     def key(self, task: Task, commit: str) -> str:
         return self._rooms.key(commit, task.spec.setup, task.spec.setup_inputs)
+
+    def _record_reason(self, task: Task, commit: str, onto: str, place: Path) -> None:
+        """Why this room is for one commit, for those who watch its set-up."""
+        setup, inputs = task.spec.setup, task.spec.setup_inputs
+        reason = self._rooms.describe_difference(commit, onto, setup, inputs)
+        place.mkdir(parents=True, exist_ok=True)
+        (place / SETUP_REASON).write_text(reason, "utf-8", "replace")
 
     def _end_occupant(self, room: ProofRoom) -> None:
         """A killed worker may have left a check running here."""

@@ -13,6 +13,12 @@ from collections.abc import Collection, Iterator
 from filecmp import cmp
 from pathlib import Path, PurePosixPath
 
+from yaoki.adapters.workspace.proof_rooms.package_origin import (
+    DIRECT_URL,
+    DIRECT_URL_BYTES_MAX,
+    Origin,
+    PackageOrigins,
+)
 from yaoki.adapters.workspace.proof_rooms.room import CACHES as HOME_CACHES
 from yaoki.adapters.workspace.worktrees.generated_folders import (
     CACHES,
@@ -46,7 +52,6 @@ ENVIRONMENTS = frozenset({".venv", "venv", "env"})
 COMMENTS = ("#", "//", "/*", "*", "--", "<!--")
 # Below this size, files of different packages with the same name are often equal.
 ALIKE_BYTES_MIN = 64
-DIRECT_URL, DIRECT_URL_BYTES_MAX = "direct_url.json", 10_000
 COMPILED = frozenset(
     {
         *(".so", ".pyd", ".dylib", ".dll", ".o", ".a", ".class", ".wasm", ".node", ".exe"),
@@ -60,34 +65,59 @@ class BuiltOutput:
     """Looks for it among the files that set-up left in the checkout `top`.
 
     `tracked`: the files of the commit; `inputs`: those whose change runs set-up again anyway;
-    `has_all_inputs`: the plan lists what set-up reads, so only a copy of another file counts.
+    `has_all_inputs`: the plan lists what set-up reads, so only a copy of another file counts, and
+    in a package only if its package manager took it from this machine; `only_installs`: nothing
+    but package managers ran, so their records of releases are believed.
     """
 
     top: Path
     tracked: Collection[str]
     inputs: Collection[str]
     has_all_inputs: bool
+    only_installs: bool
     _by_size: dict[int, list[str]] = field(default_factory=dict)
     _packages: frozenset[str] = frozenset()
+    _origins: PackageOrigins = field(init=False)
 
-    def exists_among(self, output: Collection[str]) -> bool:
+    def find_among(self, output: Collection[str]) -> str:
+        """What shows it, in words that follow "set-up output contains"; empty if nothing does."""
         files = [path for path in output if not CACHES.intersection(path.split("/"))]
         self._packages = frozenset(_package_folders(files))
+        self._origins = PackageOrigins(self.top, self.tracked, files)
         for path in self.tracked:
             if path not in self.inputs and (size := _size(self.top / path)):
                 self._by_size.setdefault(size, []).append(path)
-        return any(self._is_built(path) for path in files)
+        return next(filter(None, map(self._describe, files)), "")
 
-    def _is_built(self, path: str) -> bool:
+    def _describe(self, path: str) -> str:
         *folders, name = path.split("/")
         if any(folder.endswith(METADATA) for folder in folders):
-            return name == DIRECT_URL and self._names_this_project(path)
+            is_copy = name == DIRECT_URL and self._names_this_project(path)
+            return f"an installed copy of this project: {path}" if is_copy else ""
         if self._is_in_package(folders) or name in HIDDEN:
-            return is_source(name) and self._is_copy_in_package(path, name, VENDORED in folders)
-        if self._is_copy(path):
-            return True
+            is_seen = is_source(name) and self._goes_stale_in_package(path, folders)
+            return self._describe_copy(path, self._copied(path)) if is_seen else ""
+        if copied := self._copied(path):
+            return self._describe_copy(path, copied)
         is_made = bool(BUILDS.intersection(folders)) and _size(self.top / path) > 0
-        return not self.has_all_inputs and (is_made or _is_code(self.top / path))
+        is_built = not self.has_all_inputs and (is_made or _is_code(self.top / path))
+        return f"a build: {path}" if is_built else ""
+
+    @staticmethod
+    def _describe_copy(path: str, copied: list[str]) -> str:
+        name = path.rpartition("/")[2]
+        named = (one for one in copied if PurePosixPath(one).name == name)
+        return f"a copy of {next(named, copied[0])}: {path}"
+
+    def _goes_stale_in_package(self, path: str, folders: list[str]) -> bool:
+        is_vendored = VENDORED in folders
+        if not self._is_copy_in_package(path, is_vendored):
+            return False
+        if is_vendored:
+            return True
+        origin = self._origins.find(path)
+        is_release = origin is Origin.RELEASED and self.only_installs
+        return origin is Origin.LOCAL or not (is_release or self.has_all_inputs)
 
     def _is_in_package(self, folders: list[str]) -> bool:
         managed = (DEPENDENCIES | HIDDEN) - ENVIRONMENTS
@@ -95,16 +125,14 @@ class BuiltOutput:
             return True
         return any("/".join(folders[:n]) in self._packages for n in range(1, len(folders) + 1))
 
-    def _is_copy_in_package(self, path: str, name: str, is_vendored: bool) -> bool:
+    def _is_copy_in_package(self, path: str, is_vendored: bool) -> bool:
         """Packages have short files that are alike; what is vendored may be a few lines."""
         is_long, same = _size(self.top / path) >= ALIKE_BYTES_MIN, self._copied(path)
+        name = PurePosixPath(path).name
         has_name = any(PurePosixPath(one).name == name for one in same)
         if not is_vendored:
             return is_long and has_name
         return (has_name or (is_long and bool(same))) and _has_statement(self.top / path)
-
-    def _is_copy(self, path: str) -> bool:
-        return bool(self._copied(path))
 
     def _copied(self, path: str) -> list[str]:
         """The tracked files with the same content."""

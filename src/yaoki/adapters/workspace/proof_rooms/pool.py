@@ -19,12 +19,14 @@ from pathlib import Path
 from yaoki.adapters.git.command import Git
 from yaoki.adapters.git.filters import Filters
 from yaoki.adapters.git.repository import GitRepository
+from yaoki.adapters.system.files import write_atomically
 from yaoki.adapters.workspace.proof_rooms.built_output import BuiltOutput
 from yaoki.adapters.workspace.proof_rooms.checkout import RoomCheckout
 from yaoki.adapters.workspace.proof_rooms.room import GitProofRoom, fill_private_home
 from yaoki.adapters.workspace.proof_rooms.source import RoomSource
 from yaoki.adapters.workspace.worktrees.included_files import copy_included, find_included
 from yaoki.adapters.workspace.worktrees.worktree import delete_path
+from yaoki.core.commands.installers import list_installed_folders
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.scope import matches_glob
@@ -46,8 +48,9 @@ _INPUT_NAME = lazy_compile("|".join(translate(name) for name in INPUTS))
 KEYS_MAX = 64
 # Part of the key.  Rooms of version 1 were set up on commits that never landed; those of version 2
 # do not know which files contain the path of the room, and those of versions 3 and 4 may have
-# output that was built from sources of another commit.
-VERSION = 6
+# output that was built from sources of another commit.  For those up to version 6, a release that a
+# project has of itself counted as built.
+VERSION = 7
 KEY_CHARS = 64
 SUBMODULE_MODE = "160000 "
 BUILDS = "builds-"
@@ -57,12 +60,15 @@ BUILDS = "builds-"
 class _Inputs:
     """The files that set-up with one key reads: tracked `files`, and those `copied` to the room.
 
-    `has_all`: the plan lists what else it reads.
+    `has_all`: the plan lists what else it reads.  `blobs` names the content of each file as well.
+    `only_installs`: set-up is one run each of different package managers.
     """
 
+    blobs: frozenset[str]
     files: frozenset[str]
     copied: frozenset[str]
     has_all: bool
+    only_installs: bool
 
 
 class GitProofRooms:
@@ -103,6 +109,22 @@ class GitProofRooms:
         key = self._keys[arguments]
         return self._key_of_tree(key, commit) if self._builds(key).exists() else key
 
+    def describe_difference(
+        self, commit: str, onto: str, setup: Sequence[Sequence[str]], inputs: Sequence[str]
+    ) -> str:
+        copied = self._list_copied()
+        words = tuple(map(tuple, setup))
+        one, other = (self._hash(which, words, tuple(inputs), copied) for which in (commit, onto))
+        if one == other:
+            file = self._builds(one)
+            return file.read_text("utf-8", "surrogateescape") if file.exists() else ""
+        if not setup:
+            return ""
+        changed = self._inputs[one].blobs ^ self._inputs[other].blobs
+        names = sorted({row.partition("\t")[2] for row in changed})
+        more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+        return f"set-up reads {names[0]}{more}, which changed" if names else ""
+
     def _key_of_tree(self, key: str, commit: str) -> str:
         if commit not in self._trees:
             if len(self._trees) >= KEYS_MAX:
@@ -111,7 +133,7 @@ class GitProofRooms:
         return hashlib.sha256(f"{key} {self._trees[commit]}".encode()).hexdigest()
 
     def _builds(self, key: str) -> Path:
-        """Exists if set-up with these inputs builds from the sources of its commit."""
+        """Exists if set-up with these inputs builds from the sources of its commit; says why."""
         return self._root / f"{BUILDS}{key[:16]}"
 
     def _key_of_output(
@@ -127,10 +149,12 @@ class GitProofRooms:
         if base not in self._inputs or commit in more:
             return key
         known = self._inputs[base]
-        built = BuiltOutput(files, tracked, known.files, has_all_inputs=known.has_all)
-        if not built.exists_among(frozenset(output) - known.copied):
+        built = BuiltOutput(files, tracked, known.files, known.has_all, known.only_installs)
+        found = built.find_among(sorted(frozenset(output) - known.copied))
+        if not found:
             return key
-        self._builds(base).touch(mode=0o600)
+        words = f"set-up output contains {found}"
+        write_atomically(self._builds(base), words.encode("utf-8", "surrogateescape"))
         return self._key_of_tree(base, commit) + more
 
     def _hash(
@@ -159,7 +183,10 @@ class GitProofRooms:
         key = hashlib.sha256(json.dumps(facts).encode("utf-8", "surrogateescape")).hexdigest()
         if setup:
             paths = frozenset(row.partition("\t")[2] for row in files)
-            self._inputs[key] = _Inputs(paths, frozenset(name for name, *_ in copied), bool(inputs))
+            own = frozenset(name for name, *_ in copied)
+            self._inputs[key] = _Inputs(
+                frozenset(files), paths, own, bool(inputs), _only_installs(setup)
+            )
         return key
 
     def _list_copied(self) -> tuple[tuple[str, int, int], ...]:
@@ -267,6 +294,12 @@ def _try_lock(folder: Path) -> int | None:
 def _is_input(path: str, mentioned: set[str], globs: Sequence[str]) -> bool:
     known = path in mentioned or _INPUT_NAME.fullmatch(path.rpartition("/")[2])
     return bool(known) or any(matches_glob(path, glob) for glob in globs)
+
+
+def _only_installs(setup: Sequence[Sequence[str]]) -> bool:
+    """Another command may copy sources into a package before a package manager runs again."""
+    programs = {argv[0] for argv in setup if argv}
+    return len(programs) == len(setup) and bool(list_installed_folders(setup))
 
 
 def _words(argv: Sequence[str]) -> Iterator[str]:

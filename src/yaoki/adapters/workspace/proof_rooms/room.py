@@ -145,16 +145,20 @@ class GitProofRoom:
         """Without the clone: through it a check could read the other files."""
         self._absent = self._checkout.remove_others(globs)
 
-    def record_setup_output(self) -> None:
-        """Record everything besides the commit as output of set-up; the key is written last."""
+    def record_setup_output(self, *, is_copy: bool = False) -> None:
+        """Record everything besides the commit as output of set-up; the key is written last.
+
+        The original of a copy was examined, and only there do the times tell what set-up did.
+        """
         config = self._checkout.read_config()
         self._checkout.check_out(self._commit, config)
         self._output.record(self._checkout.tracked)
         self._config = config
         (self._folder / CONFIG).write_bytes(config.encode("utf-8", "surrogateescape"))
-        self._key = self._key_of_output(
-            self._key, self._commit, self.files, self._checkout.tracked, self._output.paths
-        )
+        if not is_copy:
+            self._key = self._key_of_output(
+                self._key, self._commit, self.files, self._checkout.tracked, self._output.paths
+            )
         write_atomically(self._folder / KEY, self._key.encode("ascii"))
 
     def replace_file(self, path: str, text: str) -> None:
