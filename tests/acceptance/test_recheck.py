@@ -177,7 +177,7 @@ def test_a_recheck_is_refused_without_a_change_after_the_end_and_from_an_agent(
     ended = project.yaoki("plan", "recheck", run)
 
     assert same.code == 6
-    assert "already has the checks and the set-up of its plan" in same.err
+    assert "already has the checks, the set-up and the rules of its plan" in same.err
     assert agent.code == 6
     assert "only people may do this" in agent.err
     assert ended.code == 6

@@ -85,6 +85,7 @@ EVENT_MAKERS: tuple[Callable[[Task], Event], ...] = (
     lambda _: UndoDropped("later work needs it"),
     lambda _: UndoCompleted("c0ffee", QUESTION),
     lambda _: ChecksRevised(CheckRevision(2, a_spec().checks, (("make", "deps"),))),
+    lambda _: ChecksRevised(CheckRevision.of(a_spec(scope=("src/**",)), 3)),
     lambda _: RowRefused("not proven"),
     lambda _: Submitted(1, a_spec()),
     lambda _: Planned(("a", "b")),

@@ -84,7 +84,8 @@ def choices(failure: Failure, task: Task | None = None) -> str:
         (
             a_failure(message="weaker", pattern="test-weakened", check="test-integrity"),
             "login is not done: check test-integrity: weaker."
-            " The plan can allow this for a task: allow_weaker_tests: true and a scope."
+            " The plan can allow this for a task: allow_weaker_tests: true and a scope,"
+            " then: yaoki plan recheck run00001."
             " Try again, take over, waive or abort?",
         ),
         (

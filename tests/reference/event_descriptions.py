@@ -42,9 +42,10 @@ NOTE_DESCRIPTIONS: Mapping[str, tuple[str, tuple[str, ...]]] = {
         ("goal", "tasks", "revision", "base", "run"),
     ),
     "PLAN_RECHECKED": (
-        "A person made the checks and the set-up of the changed plan the next revision of the run; "
-        "`checks` names the checks that changed, `tasks` the tasks that use them.",
-        ("revision", "checks", "tasks", "message", "how", "set"),
+        "A person made the checks, the set-up and the rules of the changed plan the next revision "
+        "of the run; `checks` names the checks that changed, `tasks` the tasks that change, and "
+        "`rules` the changed keys of each task.",
+        ("revision", "checks", "tasks", "rules", "message", "how", "set"),
     ),
     "RUN_FORECAST": (
         "The forecast at the start of the run: `low`, `middle` and `high` are P10, P50 and P90 of "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,8 +37,8 @@ def read_plan_again(app: App, run: Run, file: Path | None = None) -> tuple[Plan,
 
 
 def describe_outdated_checks(app: App, task: Task) -> str:
-    """One line if the plan has other checks for the task than the run; empty otherwise."""
-    from yaoki.engine.commands.recheck import list_differences
+    """One line if the plan has the task with other checks or keys than the run; else empty."""
+    from yaoki.engine.commands.recheck import list_differences, list_ignored_keys
 
     run = app.reads.run(task.run_id)
     command = f"yaoki plan recheck {run.id}"
@@ -45,12 +46,17 @@ def describe_outdated_checks(app: App, task: Task) -> str:
         plan, _ = read_plan_again(app, run)
     except PlanInvalid:
         return f"the plan cannot be read any more, so the run keeps its checks; details: {command}"
-    names = list_differences(task, plan.specs)
-    if not names:
-        return ""
+    specs = [spec for spec in plan.specs if spec.name == task.spec.name]
+    names = list_differences(task, specs)
+    ignored = list_ignored_keys([task], specs).get(task.spec.name, ())
+    outdated = f"{_describe_difference(names)}; to apply the changes: {command}" if names else ""
+    fixed = f"{_describe_difference(ignored)}: only a new run applies this" if ignored else ""
+    return "; ".join(filter(None, (outdated, fixed)))
+
+
+def _describe_difference(names: Sequence[str]) -> str:
     differ = f"{list_some(names, NAMES_SHOWN)} {'differs' if len(names) == 1 else 'differ'}"
-    words = f"{differ} in the plan or yaoki.toml; the run keeps what it has"
-    return f"{words}; to apply the changes: {command}"
+    return f"{differ} in the plan or yaoki.toml; the run keeps what it has"
 
 
 def _recorded_file(app: App, run: Run) -> Path | None:

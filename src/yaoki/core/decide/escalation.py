@@ -257,7 +257,7 @@ def _question_text(task: Task, failure: Failure, issue: str) -> str:
     words = {Choice.RETRY: "try again", Choice.DONE: "take over", Choice.WAIVE: waive}
     can = ", ".join(words[c] for c in _choices(task, failure) if c in words).capitalize()
     remedy = (
-        _plan_permission(failure)
+        _plan_permission(task, failure)
         or _red_first_remedy(task, failure)
         or suggest_check_change(task, failure)
         or _account_remedy(task, failure)
@@ -310,11 +310,13 @@ def _given_up_words(task: Task) -> str:
     return f" Other agents failed before: {'; '.join(words)}." if words else ""
 
 
-def _plan_permission(failure: Failure) -> str:
+def _plan_permission(task: Task, failure: Failure) -> str:
     """The plan key that allows the finding: a task may be meant to change tests."""
     if failure.pattern != WEAKENED:
         return ""
-    return " The plan can allow this for a task: allow_weaker_tests: true and a scope."
+    keys = "allow_weaker_tests: true and a scope"
+    command = f"yaoki plan recheck {task.run_id}"
+    return f" The plan can allow this for a task: {keys}, then: {command}."
 
 
 def _red_first_remedy(task: Task, failure: Failure) -> str:

@@ -235,16 +235,14 @@ def escalate_without_rerun(task: Task, why: str, moment: ClockAndChance) -> tupl
     return _escalate(attempt, task.reason or Reason.UNKNOWN, moment.now)
 
 
-def ask_after_revision(
-    task: Task, moment: ClockAndChance, *, checks_changed: bool
-) -> tuple[Event, ...]:
+def ask_after_revision(task: Task, moment: ClockAndChance, what: str) -> tuple[Event, ...]:
     """A task that awaits its re-run becomes a question, because its work may pass new checks."""
     number = task.check_revision_number
-    events = escalate_without_rerun(task, "its checks or its set-up were changed", moment)
+    events = escalate_without_rerun(task, f"its {what} changed", moment)
     return tuple(
         replace(
             event,
-            question=note_revision(event.question, task, number, checks_changed=checks_changed),
+            question=note_revision(event.question, task, number, what),
         )
         if isinstance(event, EscalationDecided)
         else event

@@ -271,8 +271,8 @@ def apply_landing_reverted(task: Task) -> Task:
 
 
 def apply_checks_revised(task: Task, event: ChecksRevised) -> Task:
-    """The task has new checks.  A verdict that waits to land was made with the old ones and counts
-    no more, unless a worker is landing it at this moment.
+    """The task has new checks or rules.  A verdict that waits to land was made with the old ones
+    and counts no more, unless a worker is landing it at this moment.
     """
     revision = event.revision
     waivers = tuple(name for name in task.waivers if name not in event.ended_waivers)
@@ -285,8 +285,7 @@ def apply_checks_revised(task: Task, event: ChecksRevised) -> Task:
         question=_question_after_revision(task, revision),
     )
     if task.state is State.DONE or (task.state is State.ACTIVE and task.stage is Stage.LAND):
-        old = task.spec
-        before = CheckRevision(task.check_revision_number, old.checks, old.setup, old.setup_inputs)
+        before = CheckRevision.of(task.spec, task.check_revision_number)
         return replace(revised, earlier_checks=task.earlier_checks or before)
     if task.stage is not Stage.LAND:
         return revised
@@ -306,13 +305,12 @@ def _question_after_revision(task: Task, revision: CheckRevision) -> Question | 
     """The open question is about a verdict of the old checks."""
     if task.question is None or task.failure is None or not task.failure.check:
         return task.question
-    changed = revision.checks != task.spec.checks
-    return note_revision(task.question, task, revision.number, checks_changed=changed)
+    change = revision.describe_change(task.spec)
+    return note_revision(task.question, task, revision.number, change)
 
 
-def note_revision(question: Question, task: Task, number: int, *, checks_changed: bool) -> Question:
-    """The question with a note that the checks or the set-up changed after it was asked."""
-    what = "checks were" if checks_changed else "set-up was"
+def note_revision(question: Question, task: Task, number: int, what: str) -> Question:
+    """The question with a note about `what` changed after it was asked ("checks were")."""
     can_verify = Choice.DONE in question.choices
     answer = (
         "done verifies the work as it is, without an agent"

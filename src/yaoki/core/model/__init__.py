@@ -92,6 +92,7 @@ if TYPE_CHECKING:
     )
     from yaoki.core.model.run import Catalogue, ContinuousMode, Pause, Run, task_branch
     from yaoki.core.model.spec import (
+        AcceptanceRules,
         AgentAccount,
         AgentSpec,
         Backoff,
@@ -124,6 +125,7 @@ __all__ = [
     "RED_FIRST_CHECK",
     "REPLANS_MAX",
     "RERUNS_PER_ROUND",
+    "AcceptanceRules",
     "AccountClosure",
     "AccountProblem",
     "AgentAccount",
@@ -206,6 +208,7 @@ __all__ = [
 ]
 
 _MODULES = {
+    "AcceptanceRules": "spec",
     "AccountClosure": "outcome",
     "AccountProblem": "agent_enums",
     "AgentAccount": "spec",

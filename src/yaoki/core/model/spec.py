@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from typing import Any
 
-from yaoki.core.lazy_dataclass import dataclass, field, replace
+from yaoki.core.lazy_dataclass import dataclass, field, fields, replace
 from yaoki.core.model.agent_enums import (
     Permissions,
 )
@@ -301,13 +301,67 @@ class TaskSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class AcceptanceRules:
+    """What yaoki itself requires of the change of a task, besides the checks of the plan.
+
+    The fields are those of `TaskSpec`.
+    """
+
+    scope: tuple[str, ...] = ()
+    may_change_nothing: bool = False
+    red: CriterionLevel = CriterionLevel.OFF
+    mutants: MutantRules = field(default_factory=MutantRules)
+    fixes: tuple[str, ...] = ()
+    allow_mass_deletion: bool = False
+    allow_weaker_tests: bool = False
+    quality: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, spec: TaskSpec) -> AcceptanceRules:
+        return cls(**{one.name: getattr(spec, one.name) for one in fields(cls)})
+
+    def apply_to(self, spec: TaskSpec) -> TaskSpec:
+        return replace(spec, **{one.name: getattr(self, one.name) for one in fields(self)})
+
+    def list_changes(self, spec: TaskSpec) -> tuple[str, ...]:
+        """The keys of the task that these rules change."""
+        names = (one.name for one in fields(self))
+        return tuple(name for name in names if getattr(self, name) != getattr(spec, name))
+
+
+@dataclass(frozen=True, slots=True)
 class CheckRevision:
-    """The checks and the set-up that a later revision of the plan gives a task."""
+    """The checks, the set-up and the rules that a later revision of the plan gives a task.
+
+    `rules`: None in a revision that was made when a revision changed no rules.
+    """
 
     number: int
     checks: tuple[CheckSpec, ...] = ()
     setup: tuple[tuple[str, ...], ...] = ()
     setup_inputs: tuple[str, ...] = ()
+    rules: AcceptanceRules | None = None
+
+    @classmethod
+    def of(cls, spec: TaskSpec, number: int = 0) -> CheckRevision:
+        """All that a revision contains, as the task has it."""
+        rules = AcceptanceRules.of(spec)
+        return cls(number, spec.checks, spec.setup, spec.setup_inputs, rules)
 
     def apply_to(self, spec: TaskSpec) -> TaskSpec:
-        return replace(spec, checks=self.checks, setup=self.setup, setup_inputs=self.setup_inputs)
+        """The task of this revision."""
+        ruled = self.rules.apply_to(spec) if self.rules else spec
+        return replace(ruled, checks=self.checks, setup=self.setup, setup_inputs=self.setup_inputs)
+
+    def changes_setup(self, spec: TaskSpec) -> bool:
+        return (self.setup, self.setup_inputs) != (spec.setup, spec.setup_inputs)
+
+    def list_changed_rules(self, spec: TaskSpec) -> tuple[str, ...]:
+        """The keys of the rules that differ from those of the task."""
+        return self.rules.list_changes(spec) if self.rules else ()
+
+    def describe_change(self, spec: TaskSpec) -> str:
+        """What changes most for the task, as the subject of a sentence with its verb."""
+        if self.checks != spec.checks:
+            return "checks were"
+        return "rules were" if self.list_changed_rules(spec) else "set-up was"

@@ -176,7 +176,8 @@ class RunQueries:
                 "revision": number,
                 "checks": sorted(checks),
                 "tasks": [task.spec.name for task in tasks if task.id in revised],
-                "message": _recheck_message(number, sorted(checks), tasks),
+                "rules": _list_changed_rules(tasks, revised),
+                "message": _recheck_message(number, sorted(checks), tasks, revised),
                 "how": how,
             }
             changed = replace(run, revised_checks={**run.revised_checks, **checks})
@@ -329,18 +330,48 @@ def _list_ended_waivers(task: Task, revision: CheckRevision) -> tuple[str, ...]:
         return ()
     old = {check.name: check for check in task.spec.checks}
     new = {check.name: check for check in revision.checks}
-    return tuple(name for name in task.waivers if old.get(name) != new.get(name))
+    changed = {name for name in task.waivers if old.get(name) != new.get(name)}
+    if revision.list_changed_rules(task.spec):
+        # The built-in checks follow the rules.
+        changed.update(name for name in task.waivers if name not in old)
+    return tuple(name for name in task.waivers if name in changed)
 
 
-def _recheck_message(number: int, checks: Sequence[str], tasks: Sequence[Task]) -> str:
+def _list_changed_rules(
+    tasks: Sequence[Task], revised: Mapping[TaskId, CheckRevision]
+) -> dict[str, tuple[str, ...]]:
+    """The changed keys of each task whose rules change, by its name."""
+    pairs = ((task.spec, revised[task.id]) for task in tasks if task.id in revised)
+    rules = {spec.name: revision.list_changed_rules(spec) for spec, revision in pairs}
+    return {name: keys for name, keys in rules.items() if keys}
+
+
+def _recheck_message(
+    number: int,
+    checks: Sequence[str],
+    tasks: Sequence[Task],
+    revised: Mapping[TaskId, CheckRevision],
+) -> str:
     """Only what landed with the earlier checks, or with the earlier set-up, was proven by them."""
-    what = f"the checks {', '.join(checks)} were" if checks else "the set-up was"
+    rules = _list_changed_rules(tasks, revised)
+    keys = [f"{name} ({', '.join(keys)})" for name, keys in rules.items()]
+    setup = any(one.changes_setup(t.spec) for t in tasks if (one := revised.get(t.id)))
+    subjects = [f"the checks {', '.join(checks)}"] if checks else []
+    if not checks and setup:
+        subjects.append("the set-up")
+    # Rules change only for work that has not landed.
+    proof_changed = bool(subjects)
+    if keys:
+        subjects.append(f"the rules of {list_some(keys, NAMES_SHOWN)}")
+    verb = "was" if subjects == ["the set-up"] else "were"
     landed = [
         task.spec.name
         for task in tasks
         if task.landed_commit and (not checks or any(c.name in checks for c in task.spec.checks))
     ]
-    before = f"; proven before that: {list_some(landed, NAMES_SHOWN)}" if landed else ""
+    known = landed and proof_changed
+    before = f"; proven before that: {list_some(landed, NAMES_SHOWN)}" if known else ""
+    what = f"{' and '.join(subjects)} {verb}"
     return f"revision {number}: {what} taken over from the changed plan{before}"
 
 

@@ -32,11 +32,12 @@ from yaoki.views import SCHEMA
 from yaoki.views.forecasts import forecast_document, forecast_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from yaoki.app.build import App
-    from yaoki.core.model import Run, Task, TaskId
+    from yaoki.core.model import Run, Task
     from yaoki.engine.commands.extend import PlanExtension
+    from yaoki.engine.commands.recheck import Recheck
     from yaoki.ports import PlannerAnswer
 
 NAMES_SHOWN = 5
@@ -179,10 +180,12 @@ def complete(run_name: str, as_json: bool, repo: Path) -> int:
 @json_option
 @repo_option
 def recheck(run: str, file: Path | None, trust: bool, as_json: bool, repo: Path) -> int:
-    """Apply changed checks and set-up commands to RUN.
+    """Apply changed checks, set-up commands and rules to RUN.
 
     They are read again from the plan and from yaoki.toml, and become the next revision of the run.
-    Tasks, goals and agents do not change.  If the run has ended and is not merged, the next merge
+    The rules are these keys of a task that has not landed: scope, red, mutants, fixes, quality,
+    may_change_nothing, allow_weaker_tests, allow_mass_deletion.  All other keys, such as goals and
+    agents, count only in a new run.  If the run has ended and is not merged, the next merge
     verifies it with the new checks.
     """
     from yaoki.app.recheck import read_plan_again
@@ -203,9 +206,10 @@ def recheck(run: str, file: Path | None, trust: bool, as_json: bool, repo: Path)
         if as_json:
             document = {"run": found.id, "revision": done.revision, "checks": list(done.checks)}
             tasks = {"tasks": list(done.tasks), "next": view.next_command}
-            print_document({"schema": SCHEMA, **document, **tasks})
+            keys = {"rules": _as_lists(done.rules), "ignored": _as_lists(done.ignored)}
+            print_document({"schema": SCHEMA, **document, **keys, **tasks})
             return 0
-        what = f"checks {', '.join(done.checks)}" if done.checks else "set-up"
+        what = _revised_words(done)
         # The final check is a task only once it has begun.
         final_only = not done.tasks and bool(set(found.done_when) & set(done.checks))
         whom = "done_when" if final_only else format_count(len(done.tasks), "task")
@@ -214,21 +218,43 @@ def recheck(run: str, file: Path | None, trust: bool, as_json: bool, repo: Path)
         print_wrapped(
             f"run {found.id}: revision {done.revision}, {clean_line(what, 200)} for {whom}"
         )
-        print_next_command(_print_waiting(app, done.tasks) or view.next_command)
+        _print_keys(done)
+        print_next_command(_print_waiting(app, done) or view.next_command)
     return 0
 
 
-def _print_waiting(app: App, tasks: Sequence[TaskId]) -> str:
+def _as_lists(keys: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+    return {name: list(names) for name, names in keys.items()}
+
+
+def _revised_words(done: Recheck) -> str:
+    checks = f"checks {', '.join(done.checks)}" if done.checks else ""
+    setup = "set-up" if done.setup and not checks else ""
+    return " and ".join(filter(None, (checks, setup, "rules" if done.rules else ""))) or "set-up"
+
+
+def _print_keys(done: Recheck) -> None:
+    """The keys of tasks that the run took over, and those that it cannot take over."""
+    for name, keys in done.rules.items():
+        print_wrapped(f"{clean_line(name, 60)}: {', '.join(keys)} taken over")
+    kept = [f"{clean_line(name, 60)} ({', '.join(keys)})" for name, keys in done.ignored.items()]
+    if kept:
+        some = list_some(kept, NAMES_SHOWN)
+        print_wrapped(f"not taken over: {some}; only a new run applies this")
+
+
+def _print_waiting(app: App, done: Recheck) -> str:
     """Print how the tasks that wait for a person can continue; returns the first command."""
-    rows = [app.reads.task(task_id) for task_id in tasks]
+    rows = [app.reads.task(task_id) for task_id in done.tasks]
     asking = [task for task in rows if task.state is State.ESCALATED]
     if not asking:
         return ""
     with_work = [task for task in asking if _can_be_taken_over(task)]
     only_checks = [task for task in asking if not _can_be_taken_over(task)]
+    new = "checks" if done.checks or done.setup or not done.rules else "rules"
     if with_work:
         print_wrapped(
-            f"{_names(with_work)}: answer done to verify the work as it is with the new checks, "
+            f"{_names(with_work)}: answer done to verify the work as it is with the new {new}, "
             "without an agent; retry lets the agent work again"
         )
     if only_checks:

@@ -96,7 +96,7 @@ const PARTS = {
   LAND_REFUSED: ({ head, why, cause = why ? "companion" : "moved" }) => [cause === "moved" ? "" : `.${cause}`, { head: shortCommit(head) }],
   LEASE_EXPIRED: (data) => ["", { why: translateReason(data.why || "the lease ran out") }],
   PHASE_REFUSED: ({ phase, defects }) => ["", { phase, defect: defects[0] }],
-  PLAN_RECHECKED: ({ revision, checks }) => ["", { revision, checks: checks.join(t("comma")) }],
+  PLAN_RECHECKED: ({ revision, checks, rules = {} }) => ["", { revision, checks: [...checks, ...Object.keys(rules)].join(t("comma")) }],
   QUALITY_JUDGMENT: ({ commit, unchanged, checks = {} }, words) => {
     const outcomes = Object.values(checks);
     const waived = outcomes.includes("WAIVED"), passed = outcomes.includes("PASSED");
