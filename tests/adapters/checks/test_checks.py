@@ -16,7 +16,16 @@ from yaoki.adapters.checks import CheckDispatcher
 from yaoki.adapters.checks.test_count_request import request_test_count
 from yaoki.adapters.processes.process_trees import ShimProcesses
 from yaoki.adapters.system.clock import SystemClock
-from yaoki.core.model import CheckSpec, CheckType, Finding, GitCheck, OnFailure, Outcome, Verdict
+from yaoki.core.model import (
+    CheckSpec,
+    CheckType,
+    Finding,
+    GitCheck,
+    HiddenFiles,
+    OnFailure,
+    Outcome,
+    Verdict,
+)
 from yaoki.core.model.outcome import MISSING_PATH_PARAM, TIMED_OUT_PARAM
 from yaoki.core.redact import MARK
 from yaoki.core.text import format_duration
@@ -302,6 +311,22 @@ def test_a_check_ended_from_outside_is_retried(check_run: CheckRun, name: str) -
 
     assert (finding.outcome, finding.transient) == (Outcome.BROKEN, True)
     assert finding.message == f"ended by SIG{name} from outside"
+
+
+@pytest.mark.spec("4.2")
+def test_the_failure_of_a_check_without_any_output_names_its_command(check_run: CheckRun) -> None:
+    grep = check_run.run("grep", "-q", "an empty cart", os.devnull)
+    long = check_run.sh(f"true {'x' * 200}\nfalse")
+    secret = check_run.sh(f"test {PLANTED} = 1")
+    printed = check_run.sh("echo no such words; false")
+    hidden = check_run.sh("false", hidden=HiddenFiles())
+
+    assert grep.message.endswith(" without output: grep -q 'an empty cart' /dev/null")
+    assert long.message.startswith("exit code 1 without output: true xxx")
+    assert len(long.message) < 120
+    assert secret.message == f"exit code 1 without output: test {MARK} = 1"
+    assert printed.message == "exit code 1: no such words"
+    assert hidden.message == "exit code 1", "agents see the message"
 
 
 @pytest.mark.spec("4.2")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -26,13 +27,14 @@ from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.model import CheckSpec, Finding
 from yaoki.core.model.outcome import CANNOT_START_PARAM, DOUBTFUL_PARAM, MISSING_PATH_PARAM
 from yaoki.core.model.patterns import PATTERNS
-from yaoki.core.redact import mask
+from yaoki.core.redact import mask, mask_values
 from yaoki.core.text import one_line
 from yaoki.ports import ProcessState
 
 REPORT = "report.xml"
 SHELL_CHARS_READ = 4_000
 LAST_LINE_CHARS = 120
+COMMAND_CHARS = 80
 # Failures with these patterns have names: of a test, a file, a rule.
 PATTERNS_WITH_NAMES = {TEST_FAILED, TYPE_ERROR, LINT_ERROR, FORMAT_ERROR}
 PLUGIN_MISSING = "probably an option of a pytest plugin that is not installed"
@@ -92,6 +94,13 @@ class CommandCheckRun:
         lines = self.last_lines()
         last = next((line for line in reversed(lines) if line.strip()), "")
         return one_line(self._without_room(last), LAST_LINE_CHARS)
+
+    def visible_command(self) -> str:
+        """The command in one line; empty for a hidden check, whose message agents see as well."""
+        if self.spec.hidden is not None:
+            return ""
+        command = self.spec.shell or shlex.join(self.spec.argv)
+        return one_line(mask_values(command, self.secrets), COMMAND_CHARS)
 
     def _without_room(self, text: str) -> str:
         """The text with paths relative to the worktree: the next proof room is another folder."""

@@ -139,6 +139,9 @@ def _explain_exit_code(run: CommandCheckRun) -> Finding:
     message = f"exit code {code}"
     if reading.report_defect:
         message = f"{message}; the report {REPORT} {reading.report_defect}"
+    elif (command := run.visible_command()) and not run.last_line():
+        # Without any output, only the command tells what is wrong.
+        message = f"{message} without output: {command}"
     return run.make_failed("" if reading.failure_count else message, reading)
 
 
