@@ -102,9 +102,13 @@ def test_an_open_question_of_an_older_run_is_not_forgotten(prepared: Prepared) -
         {"two": [writes("b.txt")]}, [{"id": "two", "checks": ["b"]}], {"b": file_contains("b.txt")}
     )
     assert project.yaoki("run", project.plan(plan)).code == 0
+    newer = project.status()["run"]
 
     status, listed = project.yaoki("status"), project.yaoki("answer")
     document = project.yaoki("answer", "--json").document
+    of_run, of_other = project.yaoki("answer", older), project.yaoki("answer", newer)
+    of_branch = project.yaoki("answer", f"yaoki/{older}", "--json").document
+    unanswerable = project.yaoki("answer", older, "retry")
     mistyped = project.yaoki("answer", question, "waive", "--check", "basse")
     aborted = project.yaoki("cancel", older)
 
@@ -114,6 +118,15 @@ def test_an_open_question_of_an_older_run_is_not_forgotten(prepared: Prepared) -
         f"next: yaoki answer {question}",
     ]
     assert document["questions"] == [{"run": older, "task": "base"}]
+    assert (of_run.code, of_run.out) == (0, listed.out)
+    assert of_branch == document
+    assert of_other.out.splitlines() == [
+        f"run {newer} does not wait for your answer",
+        f"next: yaoki status {newer}",
+    ]
+    assert unanswerable.code == 6
+    assert f"run {older} is not paused: retry is an answer to one of its tasks" in unanswerable.err
+    assert f"its questions: yaoki answer {older}" in unanswerable.err
     assert "did you mean 'base'?" in mistyped.err
     assert aborted.code == 0
     assert "waits for your answer" not in project.yaoki("status").out

@@ -74,7 +74,7 @@ def answer(
 ) -> int:
     """Answer TASK with retry, done, waive or abort; without a choice, show its question.
 
-    Without a name, list the open questions of all runs.
+    Without a name, list the open questions of all runs; with RUN, those of this run.
     WORDS go to the agent of the next attempt.  `done` verifies your own work in the task's worktree
     like an agent's work.  A waiver holds for the work that you saw: an attempt with other changes
     asks again.  If a check is wrong, change it in the plan or yaoki.toml first, then run
@@ -87,6 +87,9 @@ def answer(
             refuse_agents(app)
         if choice == GO or _is_paused(app, task):
             return _answer_run(app, task, choice, " ".join(words), accepted, as_json=as_json)
+        if (run := _find_whole_run(app, task)) is not None:
+            _refuse_choice(run, choice)
+            return _list_questions(app, run, as_json=as_json)
         task_id = app.lookup.find_task(task, run_name)
         if choice is None:
             return _print_question(app, task_id, as_json=as_json)
@@ -154,6 +157,16 @@ def _is_paused(app: App, name: str) -> bool:
     return any(run.pause_reason and name in {run.id, run.branch} for run in app.reads.runs())
 
 
+def _find_whole_run(app: App, name: str) -> Run | None:
+    return next((run for run in app.reads.runs() if name in {run.id, run.branch}), None)
+
+
+def _refuse_choice(run: Run, choice: str | None) -> None:
+    if choice is not None:
+        words = f"run {run.id} is not paused: {choice} is an answer to one of its tasks"
+        raise NotNow(words, hint=f"its questions: yaoki answer {run.id}")
+
+
 def _answer_run(
     app: App, name: str, choice: str | None, words: str, accepted: str, *, as_json: bool
 ) -> int:
@@ -182,11 +195,13 @@ def _answer_run(
     return 0
 
 
-def _list_questions(app: App, *, as_json: bool) -> int:
-    """The open questions of all runs, each with the command that shows it."""
+def _list_questions(app: App, run: Run | None = None, *, as_json: bool) -> int:
+    """The open questions of a run or of all runs, each with the command that shows it."""
     from yaoki.adapters.store.tables.open_questions import find_open_questions
 
     found = find_open_questions(app.store.database)
+    if run is not None:
+        found = [one for one in found if one.run_id == run.id]
     if as_json:
         questions = [{"run": one.run_id, "task": one.task_name or None} for one in found]
         print_document({"schema": SCHEMA, "questions": questions})
@@ -195,8 +210,9 @@ def _list_questions(app: App, *, as_json: bool) -> int:
         asks = f"{clean_line(one.task_name, 60)} asks" if one.task_name else "it is paused"
         print_wrapped(f"run {one.run_id}: {asks}: yaoki answer {one.subject}")
     if not found:
-        print_wrapped("no run waits for your answer")
-    print_next_command(f"yaoki answer {found[0].subject}" if found else "yaoki status")
+        print_wrapped(f"{f'run {run.id} does not wait' if run else 'no run waits'} for your answer")
+    status = f"yaoki status {run.id}" if run else "yaoki status"
+    print_next_command(f"yaoki answer {found[0].subject}" if found else status)
     return 0
 
 
