@@ -107,7 +107,7 @@ BUSY = (
 )
 EXPECTED: dict[str, tuple[str, str]] = {
     "gemini": AUTH,
-    "gptme": (AUTH[0], f"{AUTH[1]}: ERROR Error code: 401 - {KEY}"),
+    "gptme": (AUTH[0], f"{AUTH[1]}: ERROR    Error code: 401 - {KEY}"),
     "continue": AUTH,
     "openhands": RATE,
     "copilot": AUTH,

@@ -111,7 +111,7 @@ def test_the_report_shows_landed_work_its_proof_and_open_questions(
 
         proof = page.locator("details").first
         proof.locator("summary").click()
-        for words in ("commit", "verified tree", "it ran", "exit code"):
+        for words in ("commit", "verified tree", "command", "exit code"):
             expect(proof).to_contain_text(words)
         assert "unknown" not in proof.inner_text()
         page.screenshot(path=screens / "report proof.png")
