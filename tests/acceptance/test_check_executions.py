@@ -113,6 +113,24 @@ def test_a_task_takes_the_number_of_tests_before_it_from_the_task_ahead_in_the_q
     assert runs["count"] == count_executions(project)
 
 
+@pytest.mark.spec("17.5")
+def test_tasks_that_changed_nothing_run_the_same_check_side_by_side(project: Project) -> None:
+    """All have the commit of the base, and none of them waits for the check of another."""
+    marks = project.folder / "marks"
+    meet = (
+        f"for i in $(seq 200); do test $(wc -l < {marks}) -ge 2 && exit 0; sleep 0.05; done; exit 1"
+    )
+    checks = {"both": {"shell": f"echo x >> {marks}; {meet}"}}
+    tasks = [{"id": name, "may_change_nothing": True} for name in "ab"]
+    plan = a_plan({name: [[]] for name in "ab"}, tasks, checks)
+
+    done = project.yaoki("run", project.plan(plan), "--quiet", "--parallel", "2", "--no-reuse")
+
+    assert done.code == 0, done.out + done.err
+    runs = project.yaoki("report", "--format", "json").document["check_runs"]
+    assert runs["again"]["count"] == 0, "each saw the other at its first execution"
+
+
 @pytest.mark.full
 @pytest.mark.spec("12.1", "12.4")
 def test_logs_show_the_failure_that_status_tells_and_name_the_other_executions(

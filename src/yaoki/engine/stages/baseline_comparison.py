@@ -70,12 +70,17 @@ class BaselineComparison:
             return self._baselines.baseline(commit, key) or self._run(check, facts, commit, key)
 
     @contextmanager
-    def proving(self, check: ProofCheck, commit: str) -> Iterator[None]:
+    def proving(self, check: ProofCheck, facts: CheckFacts) -> Iterator[None]:
         """Tasks behind this one in the merge queue need its result as their base: they wait for it
         instead of running the check on the same commit.
+
+        Without a change the commit is that of all such tasks, which need not wait for each other.
         """
+        if facts.commit == facts.onto:
+            yield
+            return
         key = command_key(check.spec, check.task.spec.setup)
-        with self._turn((commit, key), check.claim):
+        with self._turn((facts.commit, key), check.claim):
             yield
 
     @contextmanager

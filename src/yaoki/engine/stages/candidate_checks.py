@@ -222,7 +222,7 @@ class CandidateVerifier:
             if failed and (spec.type in AGENT_CHECKS or claim.stop_reason()):
                 return
             check = ProofCheck(task, spec, home / f"{n}-{spec.name}", claim, session)
-            with self._comparison.proving(check, facts.commit):
+            with self._comparison.proving(check, facts):
                 seen = replace(facts, findings=tuple(findings))
                 finding = self._prove(run, check, seen, reviewed)
                 if finding.is_acceptable and finding.check != SETUP and not reviewed.findings:
