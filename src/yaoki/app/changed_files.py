@@ -1,4 +1,4 @@
-"""What helps if a check changes tracked files on the base, by the files and the command."""
+"""Remedies for a check that changes tracked files on the base, by the files and the command."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _GENERIC = (
 
 @dataclass(frozen=True, slots=True)
 class ChangeRemedy:
-    """What helps, and the command that does it if there is one."""
+    """A remedy in words, and its command if there is one."""
 
     words: str
     command: str = ""

@@ -1,4 +1,4 @@
-"""What the journal says about saved work: how far each attempt came."""
+"""Saved work with how far its attempt came, as the journal tells."""
 
 from __future__ import annotations
 

@@ -302,7 +302,7 @@ class TaskSpec:
 
 @dataclass(frozen=True, slots=True)
 class AcceptanceRules:
-    """What yaoki itself requires of the change of a task, besides the checks of the plan.
+    """The rules of yaoki itself for the change of a task, besides the checks of the plan.
 
     The fields are those of `TaskSpec`.
     """
@@ -361,7 +361,7 @@ class CheckRevision:
         return self.rules.list_changes(spec) if self.rules else ()
 
     def describe_change(self, spec: TaskSpec) -> str:
-        """What changes most for the task, as the subject of a sentence with its verb."""
+        """The most important change for the task, as the subject of a sentence with its verb."""
         if self.checks != spec.checks:
             return "checks were"
         return "rules were" if self.list_changed_rules(spec) else "set-up was"

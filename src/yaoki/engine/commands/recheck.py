@@ -45,7 +45,7 @@ _OUT = frozenset({State.CANCELLED, State.REPLACED})
 
 @dataclass(frozen=True, slots=True)
 class Recheck:
-    """What a new revision of the plan changes in a run.
+    """The changes that a new revision of the plan makes in a run.
 
     `tasks` use the changed checks, other set-up or other rules; `rules` has the changed keys of a
     task by its name, and `ignored` those that count only in another run.

@@ -54,7 +54,7 @@ class Suppressions:
                 return
 
     def notes(self, task: Task, changes: Sequence[Change], onto: str) -> Iterator[str]:
-        """What a person may want to look at, although it lands."""
+        """The suppressions that land, for a person who wants to look at them."""
         tree = self._workspace.contents.tree_view(onto)
         added = self._quality.find_suppressions(changes, task.spec.checks, tree)
         if added:

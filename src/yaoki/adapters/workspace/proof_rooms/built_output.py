@@ -80,7 +80,7 @@ class BuiltOutput:
     _origins: PackageOrigins = field(init=False)
 
     def find_among(self, output: Collection[str]) -> str:
-        """What shows it, in words that follow "set-up output contains"; empty if nothing does."""
+        """The file that set-up built, in words after "set-up output contains"; empty if none."""
         files = [path for path in output if not CACHES.intersection(path.split("/"))]
         self._packages = frozenset(_package_folders(files))
         self._origins = PackageOrigins(self.top, self.tracked, files)

@@ -35,7 +35,7 @@ def find_displacing_files(
 
 
 class _Users:
-    """What the tests of the base use; slow to find, and mostly not needed."""
+    """The files that the tests of the base use; slow to find, and mostly not needed."""
 
     def __init__(self, base: FileIndex, reached: frozenset[str]) -> None:
         self.base, self._reached = base, reached

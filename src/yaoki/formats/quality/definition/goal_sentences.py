@@ -1,4 +1,4 @@
-"""What the sentences of a goal say: that one thing takes the place of another, and about what."""
+"""Sentences of a goal that say that one thing takes the place of another, and where."""
 
 from __future__ import annotations
 
