@@ -64,6 +64,29 @@ def test_what_set_up_makes_is_no_work_and_stays_for_a_retry(project: Project) ->
     assert not any(file in saved_files(project) for file in files)
 
 
+@pytest.mark.full
+@pytest.mark.spec("16.1", "3.2")
+def test_what_a_failed_set_up_left_is_not_saved_as_work(project: Project) -> None:
+    """It may be gigabytes of dependencies, and set-up makes it again."""
+    (project.repo / ".gitignore").write_text("node_modules/\n")
+    project.git("add", "-A")
+    project.git(*GIT_IDENTITY, "commit", "-qm", "dependencies are ignored")
+    install = "mkdir -p node_modules/x && echo made > node_modules/x/index.js && exit 3"
+    plan = a_plan(
+        {"a": [writes("a.txt", "good\n")]},
+        [{"id": "a", "checks": ["ok"]}],
+        {"ok": file_contains("a.txt")},
+        setup=[["sh", "-c", install]],
+    )
+    project.yaoki("run", project.plan(plan), "--quiet")
+    assert "ended with 3" in project.task("a")["question"]
+
+    assert project.yaoki("answer", "a", "abort").code == 0
+    project.yaoki("resume", "--quiet")
+
+    assert "node_modules" not in saved_files(project)
+
+
 @pytest.mark.spec("16.1", "16.2", "0.5")
 def test_a_change_to_a_file_that_set_up_makes_is_saved_and_reported(project: Project) -> None:
     """The proof runs set-up itself, so the agent's version could not be proven."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 
@@ -183,9 +184,11 @@ class PrepareStage:
             copied = self._dependencies.install(task, landed_commit, worktree, home, claim)
         else:
             self._workspace.worktrees.begin_setup(task)
-        if isinstance(copied, StageFaulted):
-            return copied
-        if not copied and (fault := self._run_commands(run, task, home, worktree, claim)):
+        fault = copied if isinstance(copied, StageFaulted) else None
+        if not copied:
+            fault = self._run_commands(run, task, home, worktree, claim)
+        if fault is not None:
+            self._disown_setup_files(task)
             return fault
         changes = self._workspace.worktrees.record_setup_files(task)
         if changes.restored:
@@ -196,6 +199,15 @@ class PrepareStage:
             claim.warn(f"{MOVED_SUBMODULES}: {names}")
         self._write_ready_file(task, worktree)
         return None
+
+    def _disown_setup_files(self, task: Task) -> None:
+        """What a failed set-up left is no work, and may be gigabytes.
+
+        Recorded at once: what a person adds to this worktree later is work.  Without the record
+        more is saved than necessary, so the failure of set-up remains the news.
+        """
+        with suppress(WorkspaceError):
+            self._workspace.worktrees.record_setup_files(task)
 
     def _run_commands(
         self, run: Run, task: Task, home: Path, worktree: Path, claim: ClaimContext
