@@ -127,6 +127,22 @@ def test_logs_of_an_unknown_attempt_name_the_newest_attempt(project: Project) ->
     assert f"yaoki logs {task} --attempt 1" in done.err
 
 
+@pytest.mark.full
+def test_logs_of_a_task_that_has_not_started_say_so(project: Project) -> None:
+    tasks = [
+        {"id": "a", "checks": ["ok"], "retry": {"max_retries": 0}},
+        {"id": "b", "checks": ["ok"], "needs": ["a"]},
+    ]
+    plan = a_plan({"a": [writes("a.txt", "bad\n")]}, tasks, {"ok": file_contains("a.txt")})
+    assert project.yaoki("run", project.plan(plan), "--quiet").code == 4
+
+    done = project.query("logs", "b")
+
+    task = project.task("b")["id"]
+    assert f"{task} has not started yet" in done.err
+    assert f"yaoki why {task}" in done.err
+
+
 @pytest.mark.spec("12.1", "0.6")
 def test_commands_in_messages_can_be_pasted_although_paths_have_spaces(project: Project) -> None:
     place = project.folder / "my plans"

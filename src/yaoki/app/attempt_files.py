@@ -93,6 +93,8 @@ def find_log_file(
     )
     file = folder / LOG_FILES[name]
     if not is_plain_file(file):
+        if not attempt:
+            raise Unknown(f"{task.id} has not started yet", hint=f"yaoki why {task.id}")
         raise Unknown(
             f"attempt {attempt} of {task.id} wrote no {LOG_FILES[name]}",
             hint=f"yaoki recover {task.id}, or yaoki why {task.id}",
