@@ -10,7 +10,14 @@ from typing import Any
 import pytest
 
 from tests.acceptance.prepared import Prepared
-from tests.acceptance.project import GIT_IDENTITY, Project, a_plan, file_contains, writes
+from tests.acceptance.project import (
+    GIT_IDENTITY,
+    WITHOUT_PLUGINS,
+    Project,
+    a_plan,
+    file_contains,
+    writes,
+)
 
 pytestmark = pytest.mark.acceptance
 
@@ -334,7 +341,7 @@ def test_weakened_tests_and_failing_checks_are_one_question(project: Project) ->
         "test_m.py": tests.replace("== 1", "== 2") + rest,
     }
     tasks = [{"id": "a", "checks": ["tests"], "retry": {"max_retries": 0}}]
-    command = {"run": "python3 -m pytest -q -p no:cacheprovider"}
+    command = {"run": "python3 -m pytest -q -p no:cacheprovider", "env": WITHOUT_PLUGINS}
     plan = a_plan({"a": [[{"write": work}]]}, tasks, {"tests": command})
 
     asked = project.yaoki("run", project.plan(plan))

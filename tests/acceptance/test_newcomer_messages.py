@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -129,7 +130,7 @@ def test_logs_of_an_unknown_attempt_name_the_newest_attempt(project: Project) ->
 
 @pytest.mark.full
 def test_logs_of_a_task_that_has_not_started_say_so(project: Project) -> None:
-    tasks = [
+    tasks: list[dict[str, Any]] = [
         {"id": "a", "checks": ["ok"], "retry": {"max_retries": 0}},
         {"id": "b", "checks": ["ok"], "needs": ["a"]},
     ]
