@@ -29,6 +29,7 @@ from tests.builders import (
     an_exit,
 )
 from yaoki.core.decide import race, race_judge
+from yaoki.core.decide.agent_notes import _checkout_note
 from yaoki.core.decide.escalation import build_escalation
 from yaoki.core.decide.exit_classification import add_left_out_files, classify_needless_run
 from yaoki.core.decide.failure_response import (
@@ -45,7 +46,6 @@ from yaoki.core.decide.red_first import (
 )
 from yaoki.core.decide.retry import decide_retry
 from yaoki.core.decide.retry_decision import RetryDecision
-from yaoki.core.decide.rules import _checkout_note
 from yaoki.core.hidden_checks import conceal_details
 from yaoki.core.machine.events import EscalationDecided, RetryDecided
 from yaoki.core.model import (

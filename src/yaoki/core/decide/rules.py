@@ -6,14 +6,13 @@ Pure: the present time and the random number are arguments.
 from __future__ import annotations
 
 from yaoki.core.decide import escalation, exit_classification
+from yaoki.core.decide.agent_notes import git_config_warning, note_agent_end
 from yaoki.core.decide.failure_response import ClockAndChance, plan_retry_or_escalate
 from yaoki.core.decide.failures import make_failure, make_fault
 from yaoki.core.decide.same_at_base import SAME_AT_BASE
 from yaoki.core.decide.verdict_classification import classify_verdict, count_outside_change
 from yaoki.core.lazy_dataclass import replace
 from yaoki.core.machine.events import (
-    AgentFinished,
-    AgentRunLost,
     AttemptStarted,
     CulpritFound,
     Event,
@@ -66,7 +65,7 @@ from yaoki.core.model.stage_report import (
     WorkInterrupted,
     WorktreePrepared,
 )
-from yaoki.core.text import format_count, list_some
+from yaoki.core.text import format_count
 from yaoki.errors import FatalCode
 
 
@@ -74,12 +73,12 @@ def decide(task: Task, report: StageReport, moment: ClockAndChance) -> tuple[Eve
     """The events that follow from a stage report."""
     if task.cancel_requested and not isinstance(report, CommitLanded):
         return (
-            *_note_agent_end(task, report),
+            *note_agent_end(task, report),
             Cancelled("cancelled by a person", _saved_ref(report)),
         )
     if task.recall_requested and not isinstance(report, CommitLanded):
         return (
-            *_note_agent_end(task, report),
+            *note_agent_end(task, report),
             Recalled("work that it is based on was reverted", _saved_ref(report)),
         )
     match report:
@@ -210,62 +209,12 @@ def _saved_ref(report: StageReport) -> str:
             return ""
 
 
-def _note_agent_end(task: Task, report: StageReport) -> tuple[Event, ...]:
-    """Record that an agent ran, with its cost and result, before what follows."""
-    if isinstance(report, AgentLost) and task.work.prompt_sent:
-        return (AgentRunLost(report.seconds, report.head, report.tree),)
-    if not isinstance(report, WorkCommitted):
-        return ()
-    changed = len(report.changed)
-    finished = AgentFinished(
-        report.exit,
-        report.head,
-        report.tree,
-        changed,
-        report.diff_digest,
-        report.left_out_files,
-        report.queue_choice,
-        by_person=task.taken_over,
-        person_file_count=report.person_file_count,
-    )
-    notes = (
-        [_checkout_note(report.changed_checkout)]
-        if report.changed_checkout and not task.taken_over
-        else []
-    )
-    if report.checkout_additions and not task.taken_over:
-        notes.append(_additions_note(task, report.checkout_additions))
-    if report.left_out_files:
-        notes.append(
-            JournalNote("WARNING", {"message": _left_out_warning(task, report.left_out_files)})
-        )
-    if report.changed_git_config:
-        notes.append(JournalNote("WARNING", {"message": _git_config_warning(report)}))
-    return (finished, *notes)
-
-
-def _left_out_warning(task: Task, names: tuple[str, ...]) -> str:
-    files = format_count(len(names), "new file")
-    return (
-        f"{files} outside the task's scope left out of its work: {list_some(names, 5)}; "
-        f"saved, see: yaoki recover {task.id}"
-    )
-
-
-def _git_config_warning(report: WorkCommitted) -> str:
-    """A warning about changed git configuration: without a sandbox its author is unknown, so a
-    person is asked.
-    """
-    names = ", ".join(report.changed_git_config)
-    return f"git's own configuration changed while the agent was at work: {names}"
-
-
 def _after_work(task: Task, report: WorkCommitted, moment: ClockAndChance) -> tuple[Event, ...]:
     if report.changed_git_config:
         failure = make_failure(
-            FailureKind.ESCALATE_REQUIRED, _git_config_warning(report), check=GIT_CONFIG_CHECK
+            FailureKind.ESCALATE_REQUIRED, git_config_warning(report), check=GIT_CONFIG_CHECK
         )
-        ended = _note_agent_end(task, replace(report, changed_git_config=()))
+        ended = note_agent_end(task, replace(report, changed_git_config=()))
         # The work is recorded first: a person may continue it.
         committed = replace(task, work=replace(task.work, head=report.head))
         return (
@@ -274,7 +223,7 @@ def _after_work(task: Task, report: WorkCommitted, moment: ClockAndChance) -> tu
                 committed, failure, moment, _work_identity(report.diff_digest, report.tree)
             ),
         )
-    finished = _note_agent_end(task, report)
+    finished = note_agent_end(task, report)
     failure_ = _before_verify(task, report) or _unanswered(task, report)
     if failure_ is None and report.size_excess:
         failure_ = exit_classification.classify_oversize(report.size_excess)
@@ -290,7 +239,7 @@ def _after_agent_end(
     task: Task, report: StageReport, failure: Failure, moment: ClockAndChance, identity: str = ""
 ) -> tuple[Event, ...]:
     """Record the agent run first, since its usage counts in the decision about the next one."""
-    ended = _note_agent_end(task, report)
+    ended = note_agent_end(task, report)
     spend = evolve(task, ended[0]).spend if ended else task.spend
     decided = plan_retry_or_escalate(replace(task, spend=spend), failure, moment, identity)
     return (*ended, *decided)
@@ -316,23 +265,6 @@ def _unanswered(task: Task, report: WorkCommitted) -> Failure | None:
     before = task.work.tree
     unchanged = report.tree == before if before else not report.changed
     return exit_classification.classify_unanswered(report.exit) if unchanged else None
-
-
-def _checkout_note(names: tuple[str, ...]) -> JournalNote:
-    """The author is unknown: people work in their checkout while a run is active."""
-    changed_names = ", ".join(name.partition("/")[2] for name in names)
-    refs = "your refs, " if any(name.startswith("checkout/refs/") for name in names) else ""
-    places = f"{refs}your checkout or your own settings"
-    words = f"{places} changed while the agent was at work: {changed_names}"
-    data = {"what": list(names), "message": f"{words}; if that was not you: git reflog, git status"}
-    return JournalNote("CHECKOUT_CHANGED", data)
-
-
-def _additions_note(task: Task, names: tuple[str, ...]) -> JournalNote:
-    """Mostly notes of the user: no warning, because no file and no ref was changed."""
-    what = f"{list_some(names, 5)} appeared in your checkout while attempt {task.attempt} ran"
-    data = {"what": list(names), "message": f"{what}; if that was not you: git status"}
-    return JournalNote("CHECKOUT_FILES_ADDED", data)
 
 
 def _after_verify(

@@ -1,0 +1,76 @@
+"""Records of an agent's end: its result, and warnings about what changed around its work."""
+
+from __future__ import annotations
+
+from yaoki.core.machine.events import AgentFinished, AgentRunLost, Event
+from yaoki.core.machine.journal_notes import JournalNote
+from yaoki.core.model import Task
+from yaoki.core.model.stage_report import AgentLost, StageReport, WorkCommitted
+from yaoki.core.text import format_count, list_some
+
+
+def note_agent_end(task: Task, report: StageReport) -> tuple[Event, ...]:
+    """Record that an agent ran, with its cost and result, before what follows."""
+    if isinstance(report, AgentLost) and task.work.prompt_sent:
+        return (AgentRunLost(report.seconds, report.head, report.tree),)
+    if not isinstance(report, WorkCommitted):
+        return ()
+    changed = len(report.changed)
+    finished = AgentFinished(
+        report.exit,
+        report.head,
+        report.tree,
+        changed,
+        report.diff_digest,
+        report.left_out_files,
+        report.queue_choice,
+        by_person=task.taken_over,
+        person_file_count=report.person_file_count,
+    )
+    notes = (
+        [_checkout_note(report.changed_checkout)]
+        if report.changed_checkout and not task.taken_over
+        else []
+    )
+    if report.checkout_additions and not task.taken_over:
+        notes.append(_additions_note(task, report.checkout_additions))
+    if report.left_out_files:
+        notes.append(
+            JournalNote("WARNING", {"message": _left_out_warning(task, report.left_out_files)})
+        )
+    if report.changed_git_config:
+        notes.append(JournalNote("WARNING", {"message": git_config_warning(report)}))
+    return (finished, *notes)
+
+
+def _left_out_warning(task: Task, names: tuple[str, ...]) -> str:
+    files = format_count(len(names), "new file")
+    return (
+        f"{files} outside the task's scope left out of its work: {list_some(names, 5)}; "
+        f"saved, see: yaoki recover {task.id}"
+    )
+
+
+def git_config_warning(report: WorkCommitted) -> str:
+    """A warning about changed git configuration: without a sandbox its author is unknown, so a
+    person is asked.
+    """
+    names = ", ".join(report.changed_git_config)
+    return f"git's own configuration changed while the agent was at work: {names}"
+
+
+def _checkout_note(names: tuple[str, ...]) -> JournalNote:
+    """The author is unknown: people work in their checkout while a run is active."""
+    changed_names = ", ".join(name.partition("/")[2] for name in names)
+    refs = "your refs, " if any(name.startswith("checkout/refs/") for name in names) else ""
+    places = f"{refs}your checkout or your own settings"
+    words = f"{places} changed while the agent was at work: {changed_names}"
+    data = {"what": list(names), "message": f"{words}; if that was not you: git reflog, git status"}
+    return JournalNote("CHECKOUT_CHANGED", data)
+
+
+def _additions_note(task: Task, names: tuple[str, ...]) -> JournalNote:
+    """Mostly notes of the user: no warning, because no file and no ref was changed."""
+    what = f"{list_some(names, 5)} appeared in your checkout while attempt {task.attempt} ran"
+    data = {"what": list(names), "message": f"{what}; if that was not you: git status"}
+    return JournalNote("CHECKOUT_FILES_ADDED", data)
