@@ -473,6 +473,9 @@ process.exit(0);
 """
 COMMIT = "0123456789abcdef"
 JUDGED = {"passed": True, "commit": COMMIT}
+ASKED = {"failure": {"kind": "QUALITY_FAILURE", "message": "red", "check": "t"}}
+FUTILE = "the same failure 4 times in a row with the same work, and no other agent"
+UNMOVED = "no other task has landed since it started"
 LOST = {"kind": "LOST", "message": "gone", "check": ""}
 MERGED = {"branch": "main", "commit": COMMIT, "how": "merge"}
 RETRIED = {"delay_ms": 0, "strategy": "continue"}
@@ -488,9 +491,21 @@ FACTS: list[tuple[str, dict[str, Any], tuple[str, ...]]] = [
      {"check": "t", "outcome": "PASSED", "seconds": 1, "tests": 7, "known": ["a", "b"],
       "reused": {"commit": COMMIT, "task": "other"}, "key": dict.fromkeys(PART_WORDS, COMMIT)},
      ("7 件", "2 件", "other", COMMIT[:10])),
+    ("CHECK_FINISHED",
+     {"check": "t", "outcome": "PASSED", "seconds": 1, "mutants": {"killed": 8, "survived": 3},
+      "quarantined": [{"test": "test_slow", "owner": "kim", "expires": "2026-12-31"}]},
+     ("8 件", "3 件", "test_slow", "kim", "2026-12-31")),
+    ("ESCALATE_DECISION", {**ASKED, "blocked": "CONFLICT"}, ("競合", "再実行はありません")),
+    ("ESCALATE_DECISION",
+     {**ASKED, "blocked": "MAX_RETRIES",
+      "why": {"rule": "8.4", "inputs": {"retries_ended": FUTILE}},
+      "reason": {"description": f"{UNMOVED}, so there is no re-run from the run branch"}},
+     ("4 回", "ほかのタスクが着地していません")),
     ("ESCALATION_ANSWERED", {"choice": "retry", "how": "page"}, ("page",)),
     ("JOINT_PROOF_FAILED", {"tasks": ["x", "y"], "why": "red"}, ("x、y", "red")),
     ("JUDGE_CALLED", {"agent": "j", "works": [{"name": "x~1"}, {"name": "x~2"}]}, ("B = x~2",)),
+    ("PLAN_RECHECKED",
+     {"revision": 2, "checks": ["t"], "landed_before": ["x", "y"], "message": "m"}, ("t", "x、y")),
     ("QUALITY_JUDGMENT", {**JUDGED, "checks": {"a": "PASSED", "b": "WAIVED"}}, ("免除",)),
     ("QUALITY_JUDGMENT", {**JUDGED, "checks": {"b": "WAIVED"}}, ("検証なし", "免除")),
     ("QUALITY_JUDGMENT",

@@ -177,6 +177,7 @@ class RunQueries:
                 "checks": sorted(checks),
                 "tasks": [task.spec.name for task in tasks if task.id in revised],
                 "rules": _list_changed_rules(tasks, revised),
+                "landed_before": _list_proven_before(sorted(checks), tasks, revised),
                 "message": _recheck_message(number, sorted(checks), tasks, revised),
                 "how": how,
             }
@@ -352,27 +353,38 @@ def _recheck_message(
     tasks: Sequence[Task],
     revised: Mapping[TaskId, CheckRevision],
 ) -> str:
-    """Only what landed with the earlier checks, or with the earlier set-up, was proven by them."""
     rules = _list_changed_rules(tasks, revised)
     keys = [f"{name} ({', '.join(keys)})" for name, keys in rules.items()]
-    setup = any(one.changes_setup(t.spec) for t in tasks if (one := revised.get(t.id)))
     subjects = [f"the checks {', '.join(checks)}"] if checks else []
-    if not checks and setup:
+    if not checks and _is_setup_changed(tasks, revised):
         subjects.append("the set-up")
-    # Rules change only for work that has not landed.
-    proof_changed = bool(subjects)
     if keys:
         subjects.append(f"the rules of {list_some(keys, NAMES_SHOWN)}")
     verb = "was" if subjects == ["the set-up"] else "were"
-    landed = [
+    landed = _list_proven_before(checks, tasks, revised)
+    before = f"; proven before that: {list_some(landed, NAMES_SHOWN)}" if landed else ""
+    what = f"{' and '.join(subjects)} {verb}"
+    return f"revision {number}: {what} taken over from the changed plan{before}"
+
+
+def _list_proven_before(
+    checks: Sequence[str], tasks: Sequence[Task], revised: Mapping[TaskId, CheckRevision]
+) -> list[str]:
+    """The tasks that landed with the earlier checks, or with the earlier set-up.
+
+    Rules change only for work that has not landed.
+    """
+    if not checks and not _is_setup_changed(tasks, revised):
+        return []
+    return [
         task.spec.name
         for task in tasks
         if task.landed_commit and (not checks or any(c.name in checks for c in task.spec.checks))
     ]
-    known = landed and proof_changed
-    before = f"; proven before that: {list_some(landed, NAMES_SHOWN)}" if known else ""
-    what = f"{' and '.join(subjects)} {verb}"
-    return f"revision {number}: {what} taken over from the changed plan{before}"
+
+
+def _is_setup_changed(tasks: Sequence[Task], revised: Mapping[TaskId, CheckRevision]) -> bool:
+    return any(one.changes_setup(t.spec) for t in tasks if (one := revised.get(t.id)))
 
 
 def _cannot_be_summarized(tx: Transaction, run: Run) -> bool:

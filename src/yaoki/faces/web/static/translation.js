@@ -69,6 +69,19 @@ function describeFailure(failure) {
   return `${all} (${codes})`;
 }
 
+/** Why no retry follows. */
+function endOfRetries(blocked, { why = {} }) {
+  const ended = blocked !== "NEEDS_HUMAN" && why.inputs?.retries_ended;
+  return ended ? translate(ended) : named("reason", blocked);
+}
+
+/** Why no re-run from the run branch follows, where the reason does not say it. */
+function noRerunNote(blocked, { why = {}, reason }) {
+  if (["NEEDS_HUMAN", "MAX_RETRIES_INTEGRATION"].includes(blocked)) return null;
+  if (why.rule === "8.4") return ["rerun", { why: translate(reason.description) }];
+  return blocked === "CONFLICT" && ["conflict", {}];
+}
+
 const translateReason = (words) => serverWords(`why.${words}`) || line(words);
 
 const PARTS = {
@@ -87,7 +100,7 @@ const PARTS = {
   CHECKOUT_FILES_ADDED: ({ message }) => ["", { message: translate(message) }],
   CHECKS_REVISED: ({ revision, proof_is_void: again }) => ["", { revision: revision.number }, [again && ["again"]]],
   CHECK_FINISHED: ({ check, outcome, seconds, rerun_seconds: reruns = [], required = true, ...data }) => [required ? "" : ".optional", { check, outcome: named("outcome", outcome), time: [seconds || 0, ...reruns].map(duration).join(" + ") }, checkNotes(data)],
-  ESCALATE_DECISION: ({ failure, blocked }) => ["", { failure: describeFailure(failure), reason: named("reason", blocked) }],
+  ESCALATE_DECISION: ({ failure, blocked, ...data }) => ["", { failure: describeFailure(failure), reason: endOfRetries(blocked, data) }, [noRerunNote(blocked, data)]],
   ESCALATION_ANSWERED: ({ choice, check, words, how }) => ["", { choice: line([named("choice", choice), check, words].filter(Boolean).join(" ")) }, [channelNote(how)]],
   JOINT_PROOF_FAILED: ({ tasks, why }) => ["", { n: tasks.length, names: tasks.join(t("comma")), why: line(why) }],
   JUDGE_CALLED: ({ agent, works }) => ["", { agent, n: works.length, names: works.map(({ name }, at) => `${String.fromCharCode(65 + at)} = ${name}`).join(t("comma")) }],
@@ -96,7 +109,7 @@ const PARTS = {
   LAND_REFUSED: ({ head, why, cause = why ? "companion" : "moved" }) => [cause === "moved" ? "" : `.${cause}`, { head: shortCommit(head) }],
   LEASE_EXPIRED: (data) => ["", { why: translateReason(data.why || "the lease ran out") }],
   PHASE_REFUSED: ({ phase, defects }) => ["", { phase, defect: defects[0] }],
-  PLAN_RECHECKED: ({ revision, checks, rules = {} }) => ["", { revision, checks: [...checks, ...Object.keys(rules)].join(t("comma")) }],
+  PLAN_RECHECKED: ({ revision, checks, rules = {}, landed_before: landed = [] }) => ["", { revision, checks: [...checks, ...Object.keys(rules)].join(t("comma")) }, [landed.length && ["landed", { names: landed.join(t("comma")) }]]],
   QUALITY_JUDGMENT: ({ commit, unchanged, checks = {} }, words) => {
     const outcomes = Object.values(checks);
     const waived = outcomes.includes("WAIVED"), passed = outcomes.includes("PASSED");
@@ -140,12 +153,14 @@ const PARTS = {
 };
 
 /** What a check found besides its outcome. */
-function checkNotes({ tests, known = [], reused, fail_to_pass: red = [], hidden }) {
+function checkNotes({ tests, known = [], reused, fail_to_pass: red = [], mutants, quarantined = [], hidden }) {
   return [
     typeof tests === "number" && tests > 0 && ["tests", { n: tests }],
     known.length > 0 && ["known", { n: known.length }],
     red.length > 0 && ["red", { n: red.length }],
     reused && ["reused", { commit: shortCommit(reused.commit), task: reused.task }],
+    mutants && ["mutants", mutants],
+    quarantined.length > 0 && ["quarantined", { tests: quarantined.map((one) => fillPattern("quarantined", one)).join(t("comma")) }],
     hidden && ["hidden", {}],
   ];
 }
