@@ -84,7 +84,7 @@ def test_the_demo_says_whether_its_agents_run_in_the_sandbox_and_ends_with_its_r
 
     assert demo.wait(BOUND_S) == 141
     wait_until(lambda: not _workers(tmp_path), "no worker is left")
-    inside = "Agents and checks run in a sandbox: bubblewrap is here"
+    inside = "Agents and checks run in a sandbox, because bubblewrap is installed."
     outside = "agents run with your rights, outside a sandbox (bwrap is not installed); to use one"
     assert second.startswith(inside if had else outside)
 

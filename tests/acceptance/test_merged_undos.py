@@ -62,6 +62,22 @@ def test_the_merge_of_an_undo_that_breaks_a_moved_base_is_refused(project: Proje
     assert project.git("rev-parse", "main") == before
 
 
+@pytest.mark.spec("10.2", "16.6")
+def test_the_question_of_an_undone_task_is_listed_after_its_run_was_merged(
+    project: Project,
+) -> None:
+    merge_then_move_on(project, one_task(one=file_contains("one.txt")))
+    assert project.yaoki("undo", "one").code == 0
+    run = project.status()["run"]
+
+    listed = [project.yaoki("answer", *name) for name in ((), (run,))]
+
+    for one in listed:
+        assert f"run {run}: one asks: yaoki answer {run}-1" in one.out
+    questions = json.loads(project.yaoki("answer", "--json").out)["questions"]
+    assert questions == [{"run": run, "task": "one"}]
+
+
 @pytest.mark.full
 @pytest.mark.spec("9.6", "16.6", "0.1")
 def test_a_check_that_only_the_undone_work_passes_cannot_prove_the_merge(

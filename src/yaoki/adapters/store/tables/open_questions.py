@@ -6,11 +6,11 @@ from yaoki.adapters.store.database import Database
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import RunId
 
-# A run that was merged or cancelled is over, whatever it asked.
+# A merged run still asks about work that was undone since; one that was cancelled is over.
 ASKING = """
 SELECT r.id AS run_id, r.paused, t.id AS task_id, t.name FROM runs r
 LEFT JOIN tasks t ON t.run_id = r.id AND t.state = 'ESCALATED'
-WHERE r.merged = '' AND r.cancel_wanted = 0 AND (r.paused <> '' OR t.id IS NOT NULL)
+WHERE r.cancel_wanted = 0 AND (r.paused <> '' OR t.id IS NOT NULL)
 ORDER BY r.created_ms DESC, r.id, t.n
 """
 
