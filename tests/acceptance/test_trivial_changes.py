@@ -66,3 +66,28 @@ def test_the_question_about_a_trivial_change_quotes_an_agent_that_ended_cleanly(
     assert task["question"].endswith(" Accept it as done (waive), try again, take over or abort?")
     assert project.yaoki("answer", "a", "waive").code == 0
     assert project.yaoki("resume", "--quiet").code == 0
+
+
+@pytest.mark.spec("3.5", "10.3")
+def test_a_file_check_tells_comments_that_are_the_task_from_those_that_are_not(
+    project: Project,
+) -> None:
+    """`asked` fails without its comment, `not-asked` passes without one."""
+    checks = {
+        "ok": {"shell": "test -s README"},
+        "comment": {"file": {"path": "note.py", "contains": "# a comment"}},
+        "readme": {"file": {"path": "README", "exists": True}},
+    }
+    tasks = [
+        {"id": "asked", "checks": ["ok", "comment"]},
+        {"id": "not-asked", "checks": ["readme"], "retry": {"max_retries": 0}},
+    ]
+    acts = {"asked": [[COMMENT]], "not-asked": [[{"write": {"other.py": "# a comment\n"}}]]}
+
+    done = project.yaoki("run", project.plan(a_plan(acts, tasks, checks)), "--quiet")
+
+    assert done.code == 4, done.out + done.err
+    assert {t["name"]: t["state"] for t in project.status()["tasks"]} == {
+        "asked": "DONE",
+        "not-asked": "ESCALATED",
+    }

@@ -69,6 +69,10 @@ from yaoki.ports import (
     Workspace,
 )
 
+_ACCEPTED = frozenset({Outcome.PASSED, Outcome.WAIVED, Outcome.FLAKY})
+# Checks that may tell a change of comments from none.
+_TELLING = frozenset({CheckType.COMMAND, CheckType.FILE})
+
 
 class CandidateVerifier:
     """Used by the verify stage."""
@@ -213,7 +217,7 @@ class CandidateVerifier:
         if task.spec.kind is TaskKind.REPORT:
             yield report_finding(task, candidate)
         findings: list[Finding] = []
-        proving: list[tuple[ProofCheck, Finding]] = []
+        required: list[tuple[ProofCheck, Finding]] = []
         facts, failed = self._facts(run, task, candidate, claim), bool(reviewed.findings)
         for n, spec in self._durations.in_order(task, facts.onto):
             if spec.name in task.waivers:
@@ -243,17 +247,14 @@ class CandidateVerifier:
             if fewer is not None:
                 failed = True
                 yield conceal_details(fewer, spec)
-            elif (
-                spec.type is CheckType.COMMAND
-                and spec.required
-                and finding.outcome in {Outcome.PASSED, Outcome.WAIVED, Outcome.FLAKY}
-            ):
-                proving.append((check, finding))
+            elif spec.required and finding.outcome in _ACCEPTED:
+                required.append((check, finding))
         if failed:
             return
         yield from self._comparison.unmatched_fixes(
             run, task, findings, home, facts, claim, session
         )
+        proving = [one for one in required if one[0].spec.type is CheckType.COMMAND]
         if reviewed.by_agent:
             for control in self._controls(task, proving, reviewed.changes, facts):
                 yield control
@@ -264,7 +265,8 @@ class CandidateVerifier:
         yield from self._definitions.check_with_base_definition(
             proofs, reviewed.definition, facts, partial(self._weigh, run)
         )
-        if reviewed.is_trivial and not self._comparison.change_matters(task, passed, facts):
+        telling = [one for one in required if one[0].spec.type in _TELLING]
+        if reviewed.is_trivial and not self._comparison.change_matters(task, telling, facts):
             yield trivial_change_finding()
         if reviewed.by_agent:
             shown_checks = [one for one in passed if one[0].spec.hidden is None]
