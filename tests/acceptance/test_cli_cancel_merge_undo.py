@@ -551,6 +551,26 @@ def test_an_undo_is_listed_among_what_people_decided(prepared: Prepared) -> None
     assert undone.out.endswith(f"next: yaoki answer {project.task('two')['id']}\n")
 
 
+@pytest.mark.spec("9.6", "12.1")
+def test_an_undo_that_waits_without_a_worker_says_how_it_is_carried_out(project: Project) -> None:
+    tasks = [{"id": name, "checks": [name], "retry": {"max_retries": 0}} for name in ("one", "two")]
+    script = {"one": [writes("one.txt")], "two": [[{"say": "no"}], writes("two.txt")]}
+    checks = {name: file_contains(f"{name}.txt") for name in ("one", "two")}
+    assert project.yaoki("run", project.plan(a_plan(script, tasks, checks)), "--quiet").code == 4
+    assert project.yaoki("answer", "two", "retry").code == 0
+    run = project.status()["run"]
+
+    undone, refused = project.yaoki("undo", "one"), project.yaoki("merge", "--partial")
+
+    assert "when no other task of the run can run" in " ".join(undone.out.split())
+    assert undone.out.endswith(f"next: yaoki resume {run}\n")
+    assert f"the undo of {run}-1 waits for the tasks that can still run" in refused.err
+    assert f"yaoki resume {run}" in refused.err
+    assert project.yaoki("resume", "--quiet").code == 4
+    assert project.task("one")["state"] == "ESCALATED"
+    assert project.task("two")["state"] == "DONE"
+
+
 @pytest.mark.full
 @pytest.mark.spec("9.6", "12.1")
 def test_an_undo_that_waits_for_running_tasks_is_shown_until_then(project: Project) -> None:
@@ -564,7 +584,7 @@ def test_an_undo_that_waits_for_running_tasks_is_shown_until_then(project: Proje
 
     assert undone.code == 0, undone.err
     assert "will be reverted on" in undone.out
-    words = "when no task of the run is running"
+    words = "when no other task of the run can run"
     assert words in " ".join(undone.out.split())
     assert f"will be undone {words}" in " ".join(shown.split())
     assert f"will be undone {words}" in " ".join(why.split())

@@ -78,7 +78,7 @@ def test_a_file_check_tells_comments_that_are_the_task_from_those_that_are_not(
         "comment": {"file": {"path": "note.py", "contains": "# a comment"}},
         "readme": {"file": {"path": "README", "exists": True}},
     }
-    tasks = [
+    tasks: list[dict[str, Any]] = [
         {"id": "asked", "checks": ["ok", "comment"]},
         {"id": "not-asked", "checks": ["readme"], "retry": {"max_retries": 0}},
     ]

@@ -160,9 +160,11 @@ def landed_own_commit(app: App, task_id: TaskId) -> bool:
     return has_own_commit(app.store.task(task_id))
 
 
-def undo_document(task: Task) -> Document:
+def undo_document(app: App, task: Task) -> Document:
+    """An undo that waits is carried out by the run's worker, or by the next one."""
     wanted = task.undo_requested
-    next_ = f"yaoki watch {task.run_id}" if wanted else f"yaoki answer {task.id}"
+    run = app.store.run(task.run_id)
+    next_ = view_run(app, run).next_command if wanted else f"yaoki answer {task.id}"
     document = {"task": task.id, "state": task.state.value, "undo_wanted": wanted}
     return {"schema": SCHEMA, **document, "next": next_}
 

@@ -38,7 +38,7 @@ RERUN_FOLLOWS = (
     "one re-run follows when no other task can run, if other work has landed or another agent is "
     "left"
 )
-UNDO_WORDS = "will be undone when no task of the run is running"
+UNDO_WORDS = "will be undone when no other task of the run can run"
 
 
 def describe_wait(view: TaskView, now: datetime, names: Mapping[str, str]) -> str:

@@ -131,10 +131,11 @@ class MergeCommand:
             self._guard.refuse_drift(run, "" if missing else f"or merge it unverified: {by_hand}")
         unfinished = [row.id for row in rows if row.undo_requested]
         if unfinished and not missing:
-            raise NotNow(
-                f"the undo of {unfinished[0]} was interrupted",
-                hint=f"finish it: yaoki undo {unfinished[0]}",
-            )
+            if self._store.is_idle(run.id):
+                words, way = "was interrupted", f"finish it: yaoki undo {unfinished[0]}"
+            else:
+                words, way = "waits for the tasks that can still run", f"yaoki resume {run.id}"
+            raise NotNow(f"the undo of {unfinished[0]} {words}", hint=way)
         lost = self._reverted_tasks(run).items() if not missing else ()
         reverted = {row.id for row in rows if (row.id, row.landed_commit) in lost}
         names = ", ".join(r.name for r in rows if r.landed_commit in missing or r.id in reverted)

@@ -38,11 +38,9 @@ def _answer(context: RequestContext, request: PageRequest, choice: Choice, check
 
 def post_undo(context: RequestContext, request: PageRequest) -> Document:
     task_id = context.task(request.task).id
-    return commands.undo_document(
-        commands.undo_task(
-            context.app, task_id, cascade=request.body["cascade"], how=request.channel
-        )
-    )
+    app, cascade = context.app, request.body["cascade"]
+    undone = commands.undo_task(app, task_id, cascade=cascade, how=request.channel)
+    return commands.undo_document(app, undone)
 
 
 def post_cancel_task(context: RequestContext, request: PageRequest) -> Document:

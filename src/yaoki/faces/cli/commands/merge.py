@@ -106,12 +106,12 @@ def undo(task: str, cascade: bool, run_name: str, as_json: bool, repo: Path) -> 
         words = commands.describe_undo(app, task_id)
         with report_progress(words, lambda: commands.describe_running_checks(app)):
             undone = commands.undo_task(app, task_id, cascade=cascade, how=answer_channel())
-        document = commands.undo_document(undone)
+        document = commands.undo_document(app, undone)
         if as_json:
             print_document(document)
             return 0
         how, when = (
-            ("will be reverted", " when no task of the run is running")
+            ("will be reverted", " when no other task of the run can run")
             if undone.undo_requested
             else ("reverted", "")
         )
