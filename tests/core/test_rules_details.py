@@ -85,6 +85,7 @@ from yaoki.errors import FatalCode
 pytestmark = pytest.mark.spec("0.5", "5.1")
 
 MOMENT = ClockAndChance(NOW, 0.5)
+CHECKOUT = "your checkout or your own settings"
 WORKED = WorkCommitted(an_exit(), "head2", "tree2", ("a.py", "b.py"), diff_digest="diff2")
 FAILED, PASSED = Outcome.FAILED, Outcome.PASSED
 
@@ -220,13 +221,21 @@ def test_new_files_outside_the_scope_are_named() -> None:
 
 @pytest.mark.spec("0.2", "16.10")
 @pytest.mark.parametrize(
-    ("names", "words"),
+    ("names", "words", "look"),
     [
-        (("checkout/a.py", "settings/yaoki.toml"), "your checkout or your own settings"),
-        (("checkout/refs/heads/x",), "your refs, your checkout or your own settings"),
+        (("checkout/a.py", "settings/yaoki.toml"), CHECKOUT, "git reflog, git status"),
+        (("checkout/refs/heads/x",), f"your refs, {CHECKOUT}", "git reflog, git status"),
+        (("checkout/identity",), CHECKOUT, "git config user.name"),
+        (
+            ("checkout/a.py", "checkout/remotes"),
+            CHECKOUT,
+            "git remote -v, git reflog, git status",
+        ),
     ],
 )
-def test_a_changed_checkout_is_reported_and_not_blamed(names: tuple[str, ...], words: str) -> None:
+def test_a_changed_checkout_is_reported_and_not_blamed(
+    names: tuple[str, ...], words: str, look: str
+) -> None:
     report = replace(WORKED, changed_checkout=names)
     what = ", ".join(name.partition("/")[2] for name in names)
 
@@ -236,7 +245,7 @@ def test_a_changed_checkout_is_reported_and_not_blamed(names: tuple[str, ...], w
         {
             "what": list(names),
             "message": f"{words} changed while the agent was at work: {what}; "
-            "if that was not you: git reflog, git status",
+            f"if that was not you: {look}",
         }
     ]
     person = an_active_task(Stage.WORK, mode=AttemptMode.TAKEN_OVER)

@@ -43,9 +43,10 @@ NOTE_DESCRIPTIONS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     ),
     "PLAN_RECHECKED": (
         "A person made the checks, the set-up and the rules of the changed plan the next revision "
-        "of the run; `checks` names the checks that changed, `tasks` the tasks that change, and "
-        "`rules` the changed keys of each task.",
-        ("revision", "checks", "tasks", "rules", "message", "how", "set"),
+        "of the run; `checks` names the checks that changed, `tasks` the tasks that change, "
+        "`rules` the changed keys of each task, and `landed_before` the tasks that landed with the "
+        "earlier checks or set-up.",
+        ("revision", "checks", "tasks", "rules", "landed_before", "message", "how", "set"),
     ),
     "RUN_FORECAST": (
         "The forecast at the start of the run: `low`, `middle` and `high` are P10, P50 and P90 of "

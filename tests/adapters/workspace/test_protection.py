@@ -186,6 +186,8 @@ def test_packing_refs_is_no_tampering(tmp_path: Path) -> None:
             "remotes",
             lambda repo: git(repo, "config", "branch.main.pushRemote", "https://elsewhere.example"),
         ),
+        ("identity", lambda repo: git(repo, "config", "user.name", "Claude")),
+        ("identity", lambda repo: git(repo, "config", "committer.email", "noreply@bot.example")),
         ("shallow", lambda repo: (repo / ".git" / "shallow").write_text("0" * 40 + "\n")),
     ],
 )

@@ -8,6 +8,9 @@ from yaoki.core.model import Task
 from yaoki.core.model.stage_report import AgentLost, StageReport, WorkCommitted
 from yaoki.core.text import format_count, list_some
 
+# What shows a changed setting of the repository.
+_LOOK_AT = {"remotes": "git remote -v", "identity": "git config user.name"}
+
 
 def note_agent_end(task: Task, report: StageReport) -> tuple[Event, ...]:
     """Record that an agent ran, with its cost and result, before what follows."""
@@ -65,7 +68,9 @@ def _checkout_note(names: tuple[str, ...]) -> JournalNote:
     refs = "your refs, " if any(name.startswith("checkout/refs/") for name in names) else ""
     places = f"{refs}your checkout or your own settings"
     words = f"{places} changed while the agent was at work: {changed_names}"
-    data = {"what": list(names), "message": f"{words}; if that was not you: git reflog, git status"}
+    look = [command for name, command in _LOOK_AT.items() if f"checkout/{name}" in names]
+    look += [] if len(look) == len(names) else ["git reflog", "git status"]
+    data = {"what": list(names), "message": f"{words}; if that was not you: {', '.join(look)}"}
     return JournalNote("CHECKOUT_CHANGED", data)
 
 

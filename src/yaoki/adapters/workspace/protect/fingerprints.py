@@ -71,6 +71,9 @@ REMOTE = lazy_compile(
     rb"remote\..+\.(?:url|pushurl|fetch|prune)\n.*|branch\..+\.(?:push)?remote\n.*[/:].*", re.DOTALL
 )
 
+# The author of the commits that a person makes in this repository.
+IDENTITY = lazy_compile(rb"(?:user|author|committer)\.(?:name|email|signingkey)\n.*", re.DOTALL)
+
 
 def hash_protected_files(
     git: Git, repository: GitRepository, remote: str = "", worktree: Path | None = None
@@ -180,7 +183,7 @@ def hash_checkout(git: Git, repository: GitRepository) -> dict[str, str]:
     if len(names) <= TRACKED_MAX:
         top = os.fsencode(repository.top)
         state["files"] = b"\0".join(_facts(b"%b/%b" % (top, name)) for name in names)
-    state |= _read_user_settings(git) | _read_remotes(git)
+    state |= _read_user_settings(git) | _read_own_settings(git)
     hashes = {CHECKOUT + name: sha256(data).hexdigest()[:16] for name, data in state.items()}
     # The commit itself: all worktrees share one stash, and `stash pop` takes the user's.
     hashes |= {STASH: stash} if stash else {}
@@ -221,15 +224,18 @@ def _read_user_settings(git: Git) -> dict[str, bytes]:
     return {_short_name(file, home): data for file, data in settings.items()}
 
 
-def _read_remotes(git: Git) -> dict[str, bytes]:
-    """The addresses of remotes, and the shallow boundary: people change both."""
+def _read_own_settings(git: Git) -> dict[str, bytes]:
+    """The repository's remotes, identity and shallow boundary: people change all three."""
     common = str(git.common_dir)
     configs = read_with_includes(git, [f"{common}/{name}" for name in CONFIGS], _home())
-    entries = (entry for data in configs.values() for entry in read_settings(git, data) or ())
-    urls = [entry for entry in entries if REMOTE.fullmatch(entry)]
-    shallow = f"{common}/shallow"
-    remotes = {"remotes": b"\0".join(urls)} if urls else {}
-    return remotes | ({"shallow": read_bounded(shallow)} if is_file_or_link(shallow) else {})
+    entries = [entry for data in configs.values() for entry in read_settings(git, data) or ()]
+    state = {
+        name: b"\0".join(entry for entry in entries if shape.fullmatch(entry))
+        for name, shape in (("remotes", REMOTE), ("identity", IDENTITY))
+    }
+    if is_file_or_link(shallow := f"{common}/shallow"):
+        state["shallow"] = read_bounded(shallow)
+    return {name: data for name, data in state.items() if data}
 
 
 def _short_name(file: str, home: str) -> str:
