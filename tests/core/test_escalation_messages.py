@@ -101,13 +101,13 @@ def choices(failure: Failure, task: Task | None = None) -> str:
         ),
         (
             a_failure(K.CONFLICT, "1 file conflicts", params={"markedFiles": ["a", "b", "c", "d"]}),
-            "login is not done: 1 file conflicts. The agent left conflict markers in a, b, c and"
+            "login is not done: 1 file conflicts. The work has conflict markers in a, b, c and"
             " 1 more. To take over, run `git merge yaoki/run00001` in its worktree and resolve the"
             " conflict. Try again, take over or abort?",
         ),
         (
             a_failure(message="unresolved", check="conflict-markers", items=(FindingItem("a"),)),
-            "login is not done: check conflict-markers: unresolved. The agent left conflict"
+            "login is not done: check conflict-markers: unresolved. The work has conflict"
             " markers in a. To take over, resolve them in its worktree."
             " Try again, take over, waive or abort?",
         ),

@@ -15,8 +15,8 @@ from yaoki.core.forecast.planned_task import ForecastAgent, ForecastTask, RunCon
 from yaoki.core.model import RaceEnd, RaceRules, RaceStart
 from yaoki.views.history.measured_attempts import measure_attempts
 
-WORLDS = 1000
-# A smaller sample gets a wider bound: three standard deviations of the share.
+# The bounds are three standard deviations of the share in a sample of this size.
+WORLDS, BOUNDS = 300, (0.73, 0.87)
 QUICK_WORLDS, QUICK_BOUNDS = 45, (0.62, 0.98)
 RUNS_BEFORE = 8
 
@@ -72,7 +72,7 @@ def inside(value: float, bounds: Quantiles) -> bool:
 @pytest.mark.spec("18.9")
 def test_the_80_percent_interval_holds_80_percent_of_the_time() -> None:
     worlds = QUICK_WORLDS if is_quick() else WORLDS
-    low, high = QUICK_BOUNDS if is_quick() else (0.75, 0.85)
+    low, high = QUICK_BOUNDS if is_quick() else BOUNDS
 
     counts: Counter[str] = Counter()
     for seed in range(worlds):

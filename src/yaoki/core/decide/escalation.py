@@ -285,7 +285,7 @@ def _conflict_remedy(task: Task, failure: Failure) -> str:
     if Choice.DONE not in _choices(task, failure):
         return ""
     marked = list_some(_marked_files(failure), MARKED_SHOWN)
-    markers = f" The agent left conflict markers in {marked}." if marked else ""
+    markers = f" The work has conflict markers in {marked}." if marked else ""
     if failure.kind is not FailureKind.CONFLICT:
         return f"{markers} To take over, resolve them in its worktree." if marked else ""
     command = f"git merge {landing_branch(task.run_id, task.parent or '')}"

@@ -217,7 +217,8 @@ def _print_warnings(app: App, view: RunView) -> None:
         )
         print_wrapped(paint(f"  warning: {name}{clean_line(one.words, QUESTION_CHARS)}", "yellow"))
     if len(found) > WARNINGS_SHOWN:
-        print_wrapped(f"  … {len(found) - WARNINGS_SHOWN} more warnings are in the report")
+        left = format_count(len(found) - WARNINGS_SHOWN, "more warning is", "more warnings are")
+        print_wrapped(f"  … {left} in the report")
 
 
 def _unlanded_note(note: TaskView, view: RunView) -> str:
