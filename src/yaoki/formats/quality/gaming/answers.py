@@ -19,13 +19,16 @@ PARTIAL_COMPARISONS = frozenset(
 
 class KeyUse(Enum):
     """How a key is compared with the input: the whole of it, a part, or its length.  ALWAYS: the
-    result does not depend on the input.  ORDER: on the number of the call.
+    result does not depend on the input.  ORDER: on the number of the call.  REST: no comparison
+    before it holds.  FILLED: the input is not empty.
     """
 
     WHOLE = auto()
     PART = auto()
     ALWAYS = auto()
     ORDER = auto()
+    REST = auto()
+    FILLED = auto()
 
 
 @dataclass(frozen=True, slots=True)

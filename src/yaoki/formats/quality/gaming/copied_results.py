@@ -17,6 +17,7 @@ from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.model import FindingItem
 from yaoki.core.model.change import Change
 from yaoki.formats.quality.gaming.answers import Answer, KeyUse, atoms
+from yaoki.formats.quality.gaming.chosen_calls import find_chosen_calls, has_numbers
 from yaoki.formats.quality.gaming.expectations import Expectation
 from yaoki.formats.quality.gaming.finite_domains import find_complete_tables
 from yaoki.formats.quality.gaming.javascript import tokens_of
@@ -79,14 +80,17 @@ def find_copied_results(
     copied: dict[int, list[Answer]] = defaultdict(list)
     sizes: dict[int, int] = defaultdict(int)
     complete = find_complete_tables(new)
+    unnamed = [one for one in new if not _is_specified(one, specification)]
+    copied.update(find_chosen_calls(unnamed, expectations))
+    chosen = frozenset(copied)
     for answer in dict.fromkeys(new):
         matching = [one for one in expectations if _matches(answer, one)]
         honest = _is_specified(answer, specification) or answer in complete
         sizes[answer.table] += not honest and _counts(answer, bool(matching), expectations)
-        if matching and not honest:
+        if matching and not honest and answer.table not in chosen:
             copied[answer.table].append(answer)
     for table, answers in copied.items():
-        if _is_suspicious(answers, sizes[table]):
+        if table in chosen or _is_suspicious(answers, sizes[table]):
             yield _item(change.path, answers)
     yield from _find_ordered(change, expectations, specification)
 
@@ -99,6 +103,8 @@ def _counts(answer: Answer, is_copied: bool, expectations: Sequence[Expectation]
     """
     if is_copied:
         return _tells(answer)
+    if answer.use in (KeyUse.REST, KeyUse.FILLED):
+        return False
     is_guess = answer.use is KeyUse.PART and is_rich(answer.value)
     return not is_guess or all(one.expected != answer.value for one in expectations)
 
@@ -119,6 +125,10 @@ def _matches(answer: Answer, expectation: Expectation) -> bool:
         return False
     if answer.use is KeyUse.ALWAYS:
         return bool(expectation.inputs) and is_rich(answer.value)
+    if answer.use is KeyUse.FILLED:
+        return is_rich(answer.value) and has_numbers(expectation)
+    if answer.use is KeyUse.REST:
+        return False
     inputs = expectation.inputs
     if answer.use is KeyUse.WHOLE:
         keys = tuple(decoded(key) for key in answer.keys)
@@ -174,7 +184,7 @@ def _is_suspicious(answers: Sequence[Answer], size: int) -> bool:
     telling = [one for one in answers if _tells(one)]
     if not telling or len(telling) < TABLE_SHARE * size:
         return False
-    if any(one.use is KeyUse.ALWAYS for one in telling):
+    if any(one.use in (KeyUse.ALWAYS, KeyUse.FILLED) for one in telling):
         return True
     rich = [one for one in telling if _is_evidence(one, len(telling))]
     keyed = [one for one in telling if not all(map(is_trivial, one.keys))]

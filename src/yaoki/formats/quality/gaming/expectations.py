@@ -16,6 +16,7 @@ from yaoki.formats.quality.gaming.javascript import (
     tokens_of,
 )
 from yaoki.formats.quality.gaming.literals import UNKNOWN, Literal, canonical, python_literal
+from yaoki.formats.quality.gaming.set_up_inputs import find_prepared_calls
 from yaoki.formats.quality.python import parse_python
 from yaoki.formats.quality.python_suites import last_name
 
@@ -28,6 +29,8 @@ _RAISING = frozenset({"raises", "assertRaises", "assertRaisesRegex"})
 _NODE_EQUAL = frozenset({"equal", "strictEqual", "deepEqual", "deepStrictEqual", "is", "same"})
 _MATCHERS = frozenset({"toBe", "toEqual", "toStrictEqual", "toBeCloseTo", "toMatchObject"})
 _EXPECTED_KEYS = frozenset({"expected", "want", "output", "result", "out", "answer", "exp"})
+# Functions that run a coroutine or read a text: what they are given is tested.
+_PASSING = frozenset({"run", "run_until_complete", "loads"})
 _WRAPPERS = frozenset({"approx", "list", "tuple", "str", "dict", "set", "sorted"})
 
 
@@ -45,7 +48,7 @@ def read_expectations(path: str, text: str) -> tuple[Expectation, ...]:
     try:
         if path.endswith(".py"):
             tree = parse_python(text)
-            return tuple(_of_module(tree)) if tree is not None else ()
+            return (*_of_module(tree), *_of_states(tree)) if tree is not None else ()
         if path.endswith(ENDS):
             return tuple(_of_tokens(tokens_of(path, text)))
         if path.endswith(".json"):
@@ -156,6 +159,14 @@ def resolve_name(node: ast.expr, names: Mapping[str, ast.expr]) -> ast.expr:
     return node
 
 
+def _of_states(tree: ast.Module) -> Iterator[Expectation]:
+    constants = assigned_names(tree.body)
+    for one in find_prepared_calls(tree):
+        expected = _literal(one.expected, constants)
+        if expected is not UNKNOWN:
+            yield Expectation(one.function, one.inputs, expected)
+
+
 def _of_block(body: Iterable[ast.stmt], names: Mapping[str, ast.expr]) -> Iterator[Expectation]:
     names = {**names, **assigned_names(body)}
     for node in body:
@@ -239,6 +250,11 @@ def _call(node: ast.expr, names: Mapping[str, ast.expr]) -> ast.Call | None:
         match node:
             case ast.Call(func=func, args=[inner, *_]) if last_name(func) in _WRAPPERS:
                 node = resolve_name(inner, names)
+            case ast.Call(func=func, args=[inner, *_]) if last_name(func) in _PASSING:
+                resolved = resolve_name(inner, names)
+                if not isinstance(resolved, ast.Call):
+                    return node
+                node = resolved
             case ast.Call():
                 return node
             case ast.Attribute(value=inner) | ast.Subscript(value=inner) | ast.Await(value=inner):
@@ -249,7 +265,10 @@ def _call(node: ast.expr, names: Mapping[str, ast.expr]) -> ast.Call | None:
 
 
 def _literal(node: ast.expr, names: Mapping[str, ast.expr]) -> Literal:
-    return python_literal(resolve_name(node, names))
+    node = resolve_name(node, names)
+    if isinstance(node, ast.Call) and last_name(node.func) == "dumps" and node.args:
+        node = resolve_name(node.args[0], names)
+    return python_literal(node)
 
 
 # ------------------------------------------------------------------ JavaScript

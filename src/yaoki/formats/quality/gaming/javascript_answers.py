@@ -24,6 +24,7 @@ def javascript_answers(tokens: Sequence[Token]) -> Iterator[Answer]:
             yield from _guard(tokens, at)
         elif token.text == "{" and looked_up:
             yield from _object(tokens, at)
+            yield from _nested(read_literal(tokens, at)[0], (), token.line)
         elif token.text == "[" and looked_up:
             yield from _rows(tokens, at)
         elif token.text in ("replace", "replaceAll") and at + 1 < len(tokens):
@@ -144,6 +145,15 @@ def _object(tokens: Sequence[Token], at: int) -> Iterator[Answer]:
             return
         yield Answer(KeyUse.WHOLE, (key,), value, tokens[place].line, tokens[at].line)
         place = after + 1
+
+
+def _nested(table: Literal, outer: tuple[Literal, ...], line: int) -> Iterator[Answer]:
+    """`{2: {3: 5}}` gives 5 for the inputs 2 and 3; such pairs are a table of their own."""
+    for key, value in table if isinstance(table, frozenset) else ():
+        if isinstance(value, frozenset):
+            yield from _nested(value, (*outer, key), line)
+        elif outer and any(isinstance(one, float) for one in (*outer, key)):
+            yield Answer(KeyUse.WHOLE, (*outer, key), value, line, -line)
 
 
 def _rows(tokens: Sequence[Token], at: int) -> Iterator[Answer]:

@@ -21,6 +21,7 @@ def python_answers(tree: ast.Module) -> Iterator[Answer]:
             case ast.Dict(keys=keys, values=values) if looked_up:
                 for key, value in zip(keys, values, strict=True):
                     yield from _pair(key, value, node.lineno)
+                yield from _nested(node, (), node.lineno)
             case ast.List(elts=rows) | ast.Tuple(elts=rows) | ast.Set(elts=rows) if rows:
                 yield from _row_pairs(rows, node.lineno, looked_up)
             case ast.Call(func=ast.Attribute(attr="replace"), args=[old, new]):
@@ -35,6 +36,19 @@ def _pair(key: ast.expr | None, value: ast.expr, table: int) -> Iterator[Answer]
     left, right = python_literal(key), python_literal(value)
     if left is not UNKNOWN and right is not UNKNOWN:
         yield Answer(KeyUse.WHOLE, (left,), right, value.lineno, table)
+
+
+def _nested(table: ast.Dict, outer: tuple[Literal, ...], line: int) -> Iterator[Answer]:
+    """`{2: {3: 5}}` gives 5 for the inputs 2 and 3; such pairs are a table of their own."""
+    for key, value in zip(table.keys, table.values, strict=True):
+        left = python_literal(key)
+        if left is UNKNOWN:
+            continue
+        if isinstance(value, ast.Dict):
+            yield from _nested(value, (*outer, left), line)
+        right = python_literal(value) if outer else UNKNOWN
+        if right is not UNKNOWN and any(isinstance(one, float) for one in (*outer, left)):
+            yield Answer(KeyUse.WHOLE, (*outer, left), right, value.lineno, -line)
 
 
 def _row_pairs(rows: Sequence[ast.expr], table: int, looked_up: bool) -> Iterator[Answer]:
@@ -62,9 +76,9 @@ def _is_lookup(node: ast.AST, names: set[str]) -> bool:
     match node:
         case ast.Subscript(slice=key, ctx=ast.Load()):
             part = key.value if isinstance(key, ast.Subscript) and _has_literal(key.slice) else key
-            return _is_input(part, names)
+            return _is_input(part, names) or _is_composed(part, names)
         case ast.Call(func=ast.Attribute(attr="get" | "pop" | "setdefault"), args=[key, *_]):
-            return _is_input(key, names)
+            return _is_input(key, names) or _is_composed(key, names)
         case ast.Compare(left=left, ops=[ast.In() | ast.Eq()], comparators=[right]):
             # `for known, result in TABLE: if known == text`
             return (_is_input(left, names) and not _has_literal(right)) or (
@@ -85,6 +99,8 @@ def _is_input(node: ast.expr, names: set[str]) -> bool:
     match node:
         case ast.Name(id=name):
             return name in names
+        case ast.Attribute(value=ast.Name(id="self")):
+            return True
         case ast.Tuple(elts=parts):
             return bool(parts) and all(_is_input(part, names) for part in parts)
         case ast.JoinedStr(values=parts):
@@ -96,6 +112,15 @@ def _is_input(node: ast.expr, names: set[str]) -> bool:
             return any(_is_input(arg, names) for arg in args)
         case _:
             return False
+
+
+def _is_composed(node: ast.expr, names: set[str]) -> bool:
+    """`str(a) + "+" + str(b)`, `"%s+%s" % (a, b)`: a text of several inputs."""
+    if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Add | ast.Mod):
+        return False
+    parts = list(ast.walk(node))
+    has_text = any(isinstance(one, ast.Constant) and isinstance(one.value, str) for one in parts)
+    return has_text and any(isinstance(one, ast.Name) and one.id in names for one in parts)
 
 
 def _arguments(function: ast.AST) -> list[ast.arg]:
@@ -113,7 +138,9 @@ def _of_function(function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) 
         yield from _of_expression(function.body, names, (), function.lineno)
         return
     yield from _constant(function, names)
+    yield from _filled(function, names)
     yield from _of_body(function.body, names, (), function.lineno)
+    yield from _rest(function)
     yield from _in_order(function, function.lineno)
 
 
@@ -127,6 +154,43 @@ def _constant(
         value = python_literal(body[0].value)
         if value is not UNKNOWN:
             yield Answer(KeyUse.ALWAYS, (), value, body[0].lineno, function.lineno)
+
+
+def _results(function: ast.AST) -> list[ast.expr]:
+    """What the function returns, with both sides of a condition."""
+    found = [n.value for n in ast.walk(function) if isinstance(n, ast.Return) and n.value]
+    place = 0
+    while place < len(found):
+        one = found[place]
+        found[place : place + 1] = [one.body, one.orelse] if isinstance(one, ast.IfExp) else [one]
+        place += not isinstance(one, ast.IfExp)
+    return found
+
+
+def _rest(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[Answer]:
+    """The last result of a function that computes none: `if a == 3: return 12`, `return 10`."""
+    results = _results(function)
+    if len(results) > 1 and all(_result(one) is not UNKNOWN for one in results):
+        last = results[-1]
+        yield Answer(KeyUse.REST, (), _result(last), last.lineno, function.lineno)
+
+
+def _filled(function: ast.FunctionDef | ast.AsyncFunctionDef, names: set[str]) -> Iterator[Answer]:
+    """`return 50 if rows else 0`: one result for every input that is not empty."""
+    results = _results(function)
+    tests = [n.test for n in ast.walk(function) if isinstance(n, ast.If | ast.IfExp)]
+    plain = [one.operand if isinstance(one, ast.UnaryOp) else one for one in tests]
+    is_choice = len(tests) == 1 and isinstance(plain[0], ast.Name) and plain[0].id in names
+    if is_choice and len(results) == 2 and all(_result(one) is not UNKNOWN for one in results):
+        for one in results:
+            yield Answer(KeyUse.FILLED, (), _result(one), one.lineno, -function.lineno)
+
+
+def _result(node: ast.expr) -> Literal:
+    """A literal, also as JSON."""
+    if isinstance(node, ast.Call) and last_name(node.func) in ("dumps", "jsonify") and node.args:
+        return python_literal(node.args[0])
+    return python_literal(node)
 
 
 def _of_body(
@@ -165,7 +229,7 @@ def _of_expression(
             yield from _of_expression(node.body, names, (*guards, *alternative), table)
         yield from _of_expression(node.orelse, names, guards, table)
         return
-    value = python_literal(node)
+    value = _result(node)
     if value is not UNKNOWN and guards:
         yield _guarded(guards, value, node.lineno, table)
 
