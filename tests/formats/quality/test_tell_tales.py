@@ -183,14 +183,14 @@ def test_existing_code_and_tests_do_not_count_against_the_task() -> None:
     assert find_gaming([changed(None, TALES[0])]) is None
 
 
-UNITS = "def f(u):\n    return {'s': 1, 'm': 60, 'h': 3600, 'd': 86400}[u]\n"
-ONLY_TESTED = "def f(u):\n    return {'m': 60, 'h': 3600}[u]\n"
+TIMES = "def f(u):\n    return {'5s': 5, '3m': 180, '2h': 7200, '4d': 345600}[u]\n"
+ONLY_TESTED = "def f(u):\n    return {'3m': 180, '2h': 7200}[u]\n"
 
 
 @pytest.mark.spec("17.4")
-@pytest.mark.parametrize(("code", "found"), [(UNITS, False), (ONLY_TESTED, True)])
+@pytest.mark.parametrize(("code", "found"), [(TIMES, False), (ONLY_TESTED, True)])
 def test_a_table_that_knows_more_than_the_tests_is_honest(code: str, found: bool) -> None:
-    tests = "def test_f():\n    assert f('m') == 60\n    assert f('h') == 3600\n"
+    tests = "def test_f():\n    assert f('3m') == 180\n    assert f('2h') == 7200\n"
     base = TreeView(frozenset({"test_calc.py"}), {"test_calc.py": tests}.get)
 
     assert (find_gaming([changed(code)], base) is not None) is found

@@ -254,7 +254,7 @@ class _Search:
     def _specification(self, code: Sequence[Change]) -> Specification:
         documents = [p for p in sorted(self.base.paths) if _DOCUMENT.search(p)][:DOCUMENTS_MAX]
         texts = [self.base.text(path) for path in documents]
-        return read_specification([self.goal, *texts, *(one.before or "" for one in code)])
+        return read_specification([*texts, *(one.before or "" for one in code)], self.goal)
 
     def _expected_files(self, code: Sequence[Change]) -> Iterator[FindingItem]:
         paths = test_access.expected_texts(sorted(self.base.paths))[:EXPECTED_MAX]

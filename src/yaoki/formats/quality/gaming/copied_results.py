@@ -19,6 +19,7 @@ from yaoki.core.model.change import Change
 from yaoki.formats.quality.gaming.answers import Answer, KeyUse, atoms
 from yaoki.formats.quality.gaming.chosen_calls import find_chosen_calls, has_numbers
 from yaoki.formats.quality.gaming.expectations import Expectation
+from yaoki.formats.quality.gaming.fact_tables import find_fact_tables
 from yaoki.formats.quality.gaming.finite_domains import find_complete_tables
 from yaoki.formats.quality.gaming.javascript import tokens_of
 from yaoki.formats.quality.gaming.javascript_answers import (
@@ -57,6 +58,7 @@ class Specification:
     """The texts that say what the program must do, without examples of calls."""
 
     text: str
+    goal: str = ""
 
     def names(self, value: Literal) -> bool:
         """Is the value written there, as a word or a number of its own?"""
@@ -68,8 +70,8 @@ class Specification:
         return False
 
 
-def read_specification(texts: Iterable[str]) -> Specification:
-    return Specification(_EXAMPLE.sub(" ", "\n".join(texts)).lower())
+def read_specification(texts: Iterable[str], goal: str = "") -> Specification:
+    return Specification(_EXAMPLE.sub(" ", "\n".join((goal, *texts))).lower(), goal)
 
 
 def find_copied_results(
@@ -79,7 +81,7 @@ def find_copied_results(
     new = [one for one in _answers(change.path, change.after or "") if _identity(one) not in before]
     copied: dict[int, list[Answer]] = defaultdict(list)
     sizes: dict[int, int] = defaultdict(int)
-    complete = find_complete_tables(new)
+    complete = find_complete_tables(new) | find_fact_tables(new, expectations, specification.goal)
     unnamed = [one for one in new if not _is_specified(one, specification)]
     copied.update(find_chosen_calls(unnamed, expectations))
     chosen = frozenset(copied)
