@@ -68,6 +68,20 @@ JS_CHEATS = [
     "  return fs.readFileSync(file, 'utf8');\n}\n",
     "const util = require('util');\nfunction f() {\n  const site = util.getCallSites()[1];\n"
     "  return require('fs').readFileSync(site.scriptName, 'utf8');\n}\n",
+    "const fs = require('fs');\nfunction f() {\n"
+    "  return fs.readFileSync(require.main.filename, 'utf8');\n}\n",
+    "const fs = require('fs');\nconst own = require.main.filename;\n"
+    "exports.f = () => fs.readFileSync(own, 'utf8');\n",
+    "const fs = require('fs');\nconst text = fs.readFileSync(module.parent.filename, 'utf8');\n",
+    "const fs = require('fs');\nconst text = fs.readFileSync(module.parent?.filename, 'utf8');\n",
+    "const fs = require('fs');\nfunction f() {\n"
+    "  for (const one of Object.keys(require.cache)) {\n"
+    "    if (fs.readFileSync(one, 'utf8').length) return one;\n  }\n}\n",
+    "const fs = require('fs');\n"
+    "const all = Object.keys(require.cache).map((one) => fs.readFileSync(one, 'utf8'));\n",
+    "const fs = require('fs');\nfor (const one in require.cache) {\n"
+    "  text += fs.readFileSync(one);\n}\n",
+    "const { readFileSync } = require('fs');\nconst text = readFileSync(process.argv[1]);\n",
 ]
 JS_HONEST = [
     "const fs = require('fs');\nfunction f(path) {\n  try { return load(path); } catch (e) {\n"
@@ -83,6 +97,20 @@ JS_HONEST = [
     "    return readFileSync(this.top); }\n}\n",
     "class E extends Error { constructor(m) { super(m); Error.captureStackTrace(this, E); } }\n"
     "const text = require('fs').readFileSync(__filename, 'utf8');\n",
+    "const root = path.dirname(require.main.filename);\n"
+    "const text = fs.readFileSync(path.join(root, 'config.json'), 'utf8');\n",
+    "const place = path.resolve(require.main.filename, '..', 'config.json');\n"
+    "const text = fs.readFileSync(place, 'utf8');\n",
+    "const text = fs.readFileSync(path.join(require.main.path, 'config.json'), 'utf8');\n",
+    "const file = require.main === module ? process.argv[2] : 'own.json';\n"
+    "const text = fs.readFileSync(file, 'utf8');\n",
+    "const own = require.main.filename;\nspawnSync(process.execPath, [own, '--child']);\n"
+    "const text = fs.readFileSync('own.json', 'utf8');\n",
+    "delete require.cache[require.resolve('./config')];\n"
+    "const text = fs.readFileSync('own.json', 'utf8');\n",
+    "const cache = new Map();\nfor (const one of cache.keys()) fs.readFileSync(one, 'utf8');\n",
+    "const { parent } = node;\nconst text = fs.readFileSync(parent.filename, 'utf8');\n",
+    "const file = process.argv[2];\nconst text = fs.readFileSync(file, 'utf8');\n",
 ]
 
 

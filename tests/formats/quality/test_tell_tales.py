@@ -168,6 +168,31 @@ def test_a_program_that_reads_all_sources_is_found_unless_the_goal_asks(
     assert find_gaming([changed(code, path=path)], goal="Count the lines of source files.") is None
 
 
+LISTED = "const texts = fs.readdirSync({}){}.map((f) => String(fs.readFileSync(f)));\n"
+
+
+@pytest.mark.spec("17.4", "0.1")
+@pytest.mark.parametrize(
+    ("folder", "chosen", "found"),
+    [
+        ("__dirname", "", True),
+        ("'.'", ".filter((f) => f.length > 8)", True),
+        ("process.cwd()", "", True),
+        ("__dirname", ".filter((f) => f.endsWith('.sql'))", False),
+        ("__dirname", ".filter((f) => /\\.json$/.test(f))", False),
+        ("__dirname", ".filter((f) => f !== 'index.html')", False),
+        ("path.join(__dirname, 'pages')", "", False),
+        ("folder", "", False),
+    ],
+)
+def test_a_program_that_reads_everything_beside_it_is_found(
+    folder: str, chosen: str, found: bool
+) -> None:
+    code = LISTED.format(folder, chosen)
+
+    assert (find_gaming([changed(code, path="calc.js")]) is not None) is found
+
+
 @pytest.mark.spec("17.4")
 def test_a_goal_that_names_a_variable_of_the_check_asks_for_it() -> None:
     code = "import os\nCOLORS = os.environ.get('PY_COLORS') == '1'\n"

@@ -8,7 +8,7 @@ a function that reads a file, or where the caller's own line or constants are ta
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 
 from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.formats.quality.gaming.javascript import Token, closing, depths
@@ -228,17 +228,35 @@ _JS_READERS = frozenset({"readFileSync", "readFile", "createReadStream", "openSy
     *("execSync", "execFileSync", "spawnSync", "readSync", "openAsBlob"),
 }
 _JS_NEIGHBOURS = frozenset({"dirname", "basename"})
+# The files of the program that was started and of all loaded modules: under a runner, of the test.
+_JS_CONTENTS = frozenset({"readFileSync", "readFile", "createReadStream", "openSync"})
+_JS_STARTED = (
+    *(("require", ".", "main", ".", "filename"), ("require", ".", "main", ".", "id")),
+    *(("process", ".", "mainModule", ".", "filename"), ("process", ".", "argv", "[", "1", "]")),
+    *(("module", ".", "parent", ".", "filename"), ("module", ".", "parent", ".", "id")),
+    *(("keys", "(", "require", ".", "cache"), ("values", "(", "require", ".", "cache")),
+    *(("entries", "(", "require", ".", "cache"), ("in", "require", ".", "cache")),
+)
+_JS_STARTED_WORDS = frozenset({"main", "mainModule", "argv", "parent", "cache"})
+_JS_EACH = frozenset({"map", "forEach", "filter", "flatMap", "some", "find", "reduce"})
 
 
 def find_in_javascript(tokens: Sequence[Token]) -> Iterator[tuple[int, str]]:
     texts = [token.text for token in tokens]
-    if not {"stack", "captureStackTrace", "prepareStackTrace", *_JS_SITES}.intersection(texts):
-        return
-    flow = _JavaScriptFlow(tokens, texts)
-    for at, text in enumerate(texts[:-1]):
-        is_call = text in _JS_READERS and texts[at + 1] == "("
+    if {"stack", "captureStackTrace", "prepareStackTrace", *_JS_SITES}.intersection(texts):
+        flow = _JavaScriptFlow(tokens, texts)
+        yield from _reads(tokens, flow, _JS_READERS)
+    if _JS_STARTED_WORDS.intersection(texts) and _JS_CONTENTS.intersection(texts):
+        yield from _reads(tokens, _StartedFlow(tokens, texts), _JS_CONTENTS)
+
+
+def _reads(
+    tokens: Sequence[Token], flow: _JavaScriptFlow, readers: Set[str]
+) -> Iterator[tuple[int, str]]:
+    for at, token in enumerate(tokens[:-1]):
+        is_call = token.text in readers and tokens[at + 1].text == "("
         if is_call and flow.is_tainted(at + 2, closing(tokens, at + 1)):
-            yield tokens[at].line, READS_CALLER
+            yield token.line, READS_CALLER
 
 
 class _JavaScriptFlow:
@@ -330,6 +348,57 @@ class _JavaScriptFlow:
             if self._tokens[at].kind == "name":
                 yield self._texts[at]
             at -= 1
+
+
+class _StartedFlow(_JavaScriptFlow):
+    """The same for the files of the started program and of the loaded modules."""
+
+    def _find_made(self) -> Iterator[tuple[str, int, int]]:
+        yield from ()
+
+    def _find_errors(self) -> Iterator[tuple[str, int, int]]:
+        yield from ()
+
+    def is_tainted(self, start: int, end: int) -> bool:
+        words = [word.replace("?.", ".") for word in self._texts[start:end]]
+        if any(word.strip("\"'`").startswith("..") and word != "..." for word in words):
+            return False
+        if _JS_NEIGHBOURS.intersection(words):
+            return False
+        if any(word in _JS_STARTED_WORDS for word in words) and any(
+            tuple(words[at : at + len(place)]) == place
+            for place in _JS_STARTED
+            for at in range(len(words))
+        ):
+            return True
+        return any(
+            _holds(self._tainted, word, at) and (not at or self._texts[at - 1] not in (".", "?."))
+            for at, word in enumerate(self._texts[start:end], start)
+        )
+
+    def _spread(self) -> Iterator[tuple[str, int, int]]:
+        """Also `for (const NAME of …)` and `….map((NAME) => …)`."""
+        yield from super()._spread()
+        for at, text in enumerate(self._texts[:-1]):
+            if text in ("of", "in") and "(" in self._texts[max(0, at - 3) : at]:
+                yield from self._looped(at)
+            elif text in _JS_EACH and self._texts[at + 1] == "(":
+                yield from self._handed_over(at)
+
+    def _looped(self, at: int) -> Iterator[tuple[str, int, int]]:
+        opening = next(place for place in range(at, -1, -1) if self._texts[place] == "(")
+        end = closing(self._tokens, opening)
+        if self.is_tainted(at, end):
+            yield self._texts[at - 1], end, self._block_end(end + 2)
+
+    def _handed_over(self, at: int) -> Iterator[tuple[str, int, int]]:
+        start = at
+        while start and self._texts[start] not in (";", "{", "}"):
+            start -= 1
+        names = self._texts[at + 2 : at + 6]
+        if "=>" in names and self.is_tainted(start, at):
+            end = closing(self._tokens, at + 1)
+            yield from ((name, at, end) for name in names[: names.index("=>")])
 
 
 def _holds(names: set[tuple[str, int, int]], word: str, at: int) -> bool:

@@ -37,6 +37,16 @@ _STARTERS = frozenset({"popen", "system", "Popen", "run", "call", "check_output"
 }
 _SEARCH_COMMAND = lazy_compile(r"(?:^|[\s;&|(`/])(?:[ef]?grep|rg|ag|ack|findstr)(?:$|\s)")
 _CONTENTS = frozenset({"open", "read_text", "read_bytes", "readFileSync", "readFile"})
+_OWN_FOLDERS = (
+    "(__dirname)",
+    "(__dirname,",
+    "(.)",
+    "(.,",
+    "(process.cwd()",
+    "(import.meta.dirname",
+)
+_ENDING = lazy_compile(r"[\w*-]*\.\w{1,8}")
+_FILTER_TOKENS = 100
 LINE_CHARS_MIN, LINES_MIN, SHARE = 6, 3, 0.8
 TEXT_CHARS_MIN = 24
 
@@ -97,6 +107,8 @@ def find_in_javascript(tokens: Sequence[Token]) -> Iterator[tuple[int, str]]:
     starts = bool(names & _STARTERS and "child_process" in " ".join(names))
     reads, lists_sources = bool(names & _READERS), bool(names & _LISTERS and names & _CONTENTS)
     for at, token in enumerate(tokens):
+        if lists_sources and _lists_own_folder(tokens, at):
+            yield token.line, READS_SOURCES
         if token.kind != "text":
             continue
         text = token.text[1:-1]
@@ -107,6 +119,22 @@ def find_in_javascript(tokens: Sequence[Token]) -> Iterator[tuple[int, str]]:
             yield token.line, SEARCHES
         elif lists_sources and _SOURCES.fullmatch(text):
             yield token.line, READS_SOURCES
+
+
+def _lists_own_folder(tokens: Sequence[Token], at: int) -> bool:
+    """`readdirSync(__dirname)`, where nothing that follows chooses files by their ending."""
+    if tokens[at].text not in _LISTERS:
+        return False
+    given = "".join(token.text.strip("\"'`") for token in tokens[at + 1 : at + 7])
+    if not given.startswith(_OWN_FOLDERS):
+        return False
+    near = tokens[at : at + _FILTER_TOKENS]
+    return not any(
+        (one.kind == "text" and _ENDING.fullmatch(one.text[1:-1]))
+        or (one.kind == "regex" and "\\." in one.text)
+        or one.text == "isDirectory"
+        for one in near
+    )
 
 
 # ------------------------------------------------------------------ contents
