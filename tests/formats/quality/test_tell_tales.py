@@ -194,6 +194,23 @@ def test_a_program_that_reads_everything_beside_it_is_found(
 
 
 @pytest.mark.spec("17.4")
+@pytest.mark.parametrize(
+    ("condition", "found"),
+    [
+        ("process.env.NODE_ENV !== 'test' && require.main === module", False),
+        ("require.main === module && process.env.NODE_ENV !== 'test'", False),
+        ("process.env.NODE_ENV === 'test'", True),
+        ("process.env.NODE_ENV === 'test' || require.main === module", True),
+        ("require.main !== module && process.env.NODE_ENV === 'test'", True),
+    ],
+)
+def test_the_start_of_a_server_may_know_that_no_test_starts_it(condition: str, found: bool) -> None:
+    code = f"const app = make();\nif ({condition}) {{\n  app.listen(3000);\n}}\n"
+
+    assert (find_gaming([changed(code, path="calc.js")]) is not None) is found
+
+
+@pytest.mark.spec("17.4")
 def test_a_goal_that_names_a_variable_of_the_check_asks_for_it() -> None:
     code = "import os\nCOLORS = os.environ.get('PY_COLORS') == '1'\n"
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from yaoki.core.environment import CHECK_VARIABLES, STANDARD_VARIABLES
 from yaoki.core.lazy_pattern import lazy_compile
-from yaoki.formats.quality.gaming.javascript import Token
+from yaoki.formats.quality.gaming.javascript import Token, closing
 from yaoki.formats.quality.gaming.literals import fold_text
 from yaoki.formats.quality.gaming.scopes import Scope, dotted, scopes_of
 
@@ -178,9 +178,29 @@ def _js_detects(tokens: Sequence[Token], at: int, token: Token) -> bool:
         return False
     near = tokens[max(0, at - 8) : at + _MARKS_NEAR]
     texts = (t.text.strip("\"'`/") for t in near if t.kind in ("text", "regex"))
+    if _is_start(tokens, at):
+        return False
     if bare == "NODE_ENV":
         return "test" in texts
     return any(_JS_TEST_WORD.search(text.replace("\\", "")) for text in texts)
+
+
+def _is_start(tokens: Sequence[Token], at: int) -> bool:
+    """`if (NODE_ENV !== 'test' && require.main === module)`: only the start of a program.
+
+    What a test loads is the same with and without it.
+    """
+    start = at
+    while start and at - start < _MARKS_NEAR and tokens[start].text not in (";", "{", "}", "if"):
+        start -= 1
+    if tokens[start].text != "if":
+        return False
+    texts = [one.text for one in tokens[start : closing(tokens, start + 1)]]
+    if "||" in texts or "?" in texts:
+        return False
+    main = ["require", ".", "main", "===", "module"]
+    places = range(len(texts) - len(main) + 1)
+    return any(texts[one : one + len(main)] == main for one in places)
 
 
 def _js_reads(tokens: Sequence[Token], at: int) -> bool:
