@@ -94,6 +94,10 @@ def test_results_without_all_places_count_as_findings_everywhere() -> None:
         ("Add a noqa comment to the imports.", True),
         ("Fix the type errors without type: ignore.", False),
         ("Suppress nothing. Do not suppress errors.", False),
+        ("Mark the entry point with pragma: no cover.", True),
+        ("Exclude the entry point from coverage.", True),
+        ("Cover all of calc.py, without pragma: no cover.", False),
+        ("The tests cover calc.py completely.", False),
     ],
 )
 def test_a_goal_may_ask_for_suppressions(goal: str, asks: bool) -> None:

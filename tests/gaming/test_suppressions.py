@@ -40,7 +40,7 @@ def test_a_comment_in_a_new_file_lands_and_is_noted(project: Project) -> None:
     code, said = run_task(project, {"calc.py": USED, "names.py": other})
 
     assert code == 0, said
-    assert "its work silences a linter or type checker: names.py:1" in said
+    assert "its work silences a linter, type checker or coverage: names.py:1" in said
 
 
 @pytest.mark.full

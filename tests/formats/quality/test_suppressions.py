@@ -51,6 +51,58 @@ def test_a_suppression_of_the_tool_of_a_check_is_found(shell: str, comment: str)
     assert not found[0].is_whole_file
 
 
+COVERED = "pytest --cov=calc --cov-fail-under=100"
+
+
+@pytest.mark.parametrize(
+    ("shell", "path", "line"),
+    [
+        (COVERED, "calc.py", "def sub(a, b):  # pragma: no cover"),
+        (COVERED, "calc.py", "    if a == 0:  # pragma: no branch"),
+        ("coverage run -m pytest && coverage report", "calc.py", "x = 1  #pragma:nocover"),
+        ("npx c8 --check-coverage npm test", "calc.js", "/* c8 ignore next 3 */"),
+        ("npx nyc npm test", "calc.js", "/* istanbul ignore next */"),
+        ("npx vitest run --coverage", "calc.ts", "/* v8 ignore next */"),
+        ("node --test --experimental-test-coverage", "calc.js", "/* node:coverage ignore next */"),
+    ],
+)
+def test_a_comment_that_leaves_code_out_of_the_coverage_is_found(
+    shell: str, path: str, line: str
+) -> None:
+    found = find(shell, f"x = 0\n{line}\n", "x = 0\n", path)
+
+    assert [(one.line, one.is_whole_file) for one in found] == [(2, False)]
+
+
+@pytest.mark.parametrize("line", ["/* istanbul ignore file */", "/* c8 ignore start */"])
+def test_a_comment_that_leaves_a_file_out_of_the_coverage_is_one_for_the_file(line: str) -> None:
+    found = find("npx nyc npm test", f"{line}\nx = 0\n", "x = 0\n", "calc.js")
+
+    assert [one.is_whole_file for one in found] == [True]
+
+
+@pytest.mark.parametrize(
+    ("shell", "line"),
+    [
+        ("pytest -q", "def sub(a, b):  # pragma: no cover"),
+        (COVERED, "if TYPE_CHECKING:  # pragma: no cover"),
+        (COVERED, 'if __name__ == "__main__":  # pragma: no cover'),
+        (COVERED, "        raise NotImplementedError  # pragma: no cover"),
+        (COVERED, "except ImportError:  # pragma: no cover"),
+        (COVERED, "# coverage is not everything"),
+    ],
+)
+def test_lines_that_no_test_can_run_may_be_left_out(shell: str, line: str) -> None:
+    assert find(shell, f"x = 0\n{line}\n", "x = 0\n") == ()
+
+
+def test_coverage_may_be_asked_for_by_the_settings() -> None:
+    settings = {"pyproject.toml": '[tool.pytest.ini_options]\naddopts = "--cov=calc"\n'}
+    comment = "x = 0\ny = 1  # pragma: no cover\n"
+
+    assert find("pytest", comment, "x = 0\n", **settings) != ()
+
+
 @pytest.mark.parametrize(
     ("shell", "path", "line"),
     [

@@ -16,16 +16,19 @@ HIDES_ALL = "silences the whole file"
 _NAMES = lazy_compile(r"[`\"'][^`\"']*[`\"']|\d+|\s*\(\d+\)$")
 _ASKS = lazy_compile(
     r"\b(?:suppress|silenc)\w*|\bnoqa\b|\btype:\s*ignore\b|\beslint-disable|@ts-(?:ignore|nocheck|expect)"
+    r"|\bno[ -]cover\b|\b(?:istanbul|c8|v8) ignore\b|\bexclud\w*\b.{0,60}\bfrom (?:the )?coverage\b"
     r"|\b(?:ignore|disable|allow)\s+(?:comments?|attributes?)\b",
     re.IGNORECASE,
 )
+# The words of the comment itself.
+_NO_COVER = lazy_compile(r"\bno[ -](?:cover|branch)\b", re.IGNORECASE)
 _NEGATION = lazy_compile(r"\b(?:not?|never|cannot|without|instead of)\b|n['’]t\b", re.IGNORECASE)
 
 
 def asks_for_suppressions(goal: str) -> bool:
     """Does a sentence of the goal ask for them, and none forbid them?"""
     about = [one for one in re.split(r"(?<=[.;!?])\s+", goal) if _ASKS.search(one)]
-    return bool(about) and not any(_NEGATION.search(one) for one in about)
+    return bool(about) and not any(_NEGATION.search(_NO_COVER.sub("", one)) for one in about)
 
 
 def find_hiding(

@@ -59,4 +59,4 @@ class Suppressions:
         added = self._quality.find_suppressions(changes, task.spec.checks, tree)
         if added:
             places = list_some([one.place for one in added], SHOWN)
-            yield f"its work silences a linter or type checker: {places}"
+            yield f"its work silences a linter, type checker or coverage: {places}"

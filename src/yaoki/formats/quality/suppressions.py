@@ -1,4 +1,4 @@
-"""Finds comments and attributes that silence a linter or type checker, and removes them."""
+"""Finds comments and attributes that silence a linter, a type checker or coverage; removes them."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from yaoki.core.model.suppression import Suppression
 from yaoki.formats.quality.definition.examiner_settings import may_run_any_tool
 from yaoki.formats.quality.definition.file_index import FileIndex
 from yaoki.formats.quality.definition.reach import find_reached_files
+from yaoki.formats.quality.gaming.coverage import asks_for_coverage, is_left_out_by_everybody
 from yaoki.formats.quality.languages import language_of
 from yaoki.formats.quality.lexer import scan_source
 from yaoki.formats.quality.model import Change
@@ -23,6 +24,8 @@ FILE_CHARS_MAX = 400_000
 _SIMILAR = 0.6
 _TYPES = frozenset({"mypy", "dmypy", "pyright", "basedpyright", "ty", "pyrefly", "pyre", "pytype"})
 _LINTERS = frozenset({"ruff", "flake8", "pycodestyle", "pyflakes", "pydocstyle"})
+# Not a tool that a command names: the checks ask for coverage.
+COVERAGE = frozenset({"coverage: asked"})
 _JS = frozenset({"eslint", "oxlint", "standard", "xo"})
 # What silences which tools; the first group is there if more than one line is silenced.
 _SILENCES: tuple[tuple[re.Pattern[str], Set[str]], ...] = tuple(
@@ -53,6 +56,11 @@ _SILENCES: tuple[tuple[re.Pattern[str], Set[str]], ...] = tuple(
         (r"//\s*(deno-lint-ignore-file)[^\n]*", frozenset({"deno"})),
         (r"//\s*deno-lint-ignore\b[^\n]*", frozenset({"deno"})),
         (r"//\s*nolint\b[^\n]*", frozenset({"golangci-lint"})),
+        (r"#\s*pragma:?\s*no[\s-]*(?:cover|branch)[^#\n]*", COVERAGE),
+        (r"#\s*:nocov:[^#\n]*", COVERAGE),
+        (r"(?:/[/*])\s*(?:istanbul|c8|v8)\s+ignore\s+(file|start)\b[^\n]*", COVERAGE),
+        (r"(?:/[/*])\s*(node:coverage\s+disable)\b[^\n]*", COVERAGE),
+        (r"(?:/[/*])\s*(?:istanbul|c8|v8|node:coverage)\s+ignore\b[^\n]*", COVERAGE),
         (
             r"//\s*(?:@phpstan-ignore|phpcs:(?:ignore|disable)|NOSONAR)[^\n]*",
             frozenset({"phpstan", "phpcs"}),
@@ -71,8 +79,10 @@ def find_suppressions(
     """Those that the change adds and that silence a tool of the checks."""
     if not any(_places(change.path, change.after or "", None) for change in changes):
         return ()
-    reached = find_reached_files(checks, FileIndex(base), tests=False)
-    silenced = None if may_run_any_tool(reached) else frozenset(reached.tools)
+    index = FileIndex(base)
+    reached = find_reached_files(checks, index, tests=False)
+    asked = COVERAGE if asks_for_coverage(checks, index) else frozenset[str]()
+    silenced = None if may_run_any_tool(reached) else frozenset(reached.tools) | asked
     return tuple(one for change in changes for one, _ in _added(change, changes, silenced))
 
 
@@ -140,12 +150,15 @@ def _places(path: str, text: str, tools: Set[str] | None) -> list[tuple[int, int
         return []
     found: list[tuple[int, int, bool]] = []
     for comment in scan_source(text, grammar).comments:
+        code = _code_before(text, comment.start)
         for shape, silenced in _SILENCES:
+            if silenced is COVERAGE and is_left_out_by_everybody(code):
+                continue
             hit = shape.search(comment.raw) if tools is None or silenced & tools else None
             if hit and _is_comment_start(comment.raw, hit.start()):
                 block = comment.raw.startswith("/*")
                 start, end = (0, len(comment.raw)) if block else hit.span()
-                whole = bool(hit.re.groups and hit[1]) and not _follows_code(text, comment.start)
+                whole = bool(hit.re.groups and hit[1]) and not code.strip()
                 found.append((comment.start + start, comment.start + end, whole))
                 break
     if path.endswith(".rs") and (tools is None or "cargo" in tools):
@@ -160,5 +173,5 @@ def _is_comment_start(raw: str, at: int) -> bool:
     return at == 0 or raw[:at].endswith((" ", "\t")) or raw[at : at + 1] in "#/"
 
 
-def _follows_code(text: str, start: int) -> bool:
-    return bool(text[text.rfind("\n", 0, start) + 1 : start].strip())
+def _code_before(text: str, start: int) -> str:
+    return text[text.rfind("\n", 0, start) + 1 : start]

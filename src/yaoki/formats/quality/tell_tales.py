@@ -22,6 +22,7 @@ from yaoki.formats.quality.gaming import (
     caller_source,
     clock,
     comparisons,
+    coverage,
     exits,
     loose_equality,
     matchers,
@@ -82,6 +83,10 @@ _ASKED_FOR = {
     matchers.EQUALS_EVERYTHING: lazy_compile(
         r"\b(?:pytest|unittest|mocks?|matchers?|wildcards?|fakes?"
         r"|test (?:helper|double|support)s?)\b",
+        re.IGNORECASE,
+    ),
+    coverage.LEAVES_OUT: lazy_compile(
+        r"\b(?:exclud|omit|ignor)\w*|\bleav\w+ out\b|\.coveragerc|coverage (?:settings?|config)",
         re.IGNORECASE,
     ),
     EMPTIES: lazy_compile(
@@ -149,11 +154,19 @@ class _Search:
         for change in self.changes:
             if change.after is not None and is_test_path(change.path):
                 yield from self._tests(change)
+        yield from self._coverage()
         code = [change for change in products if change.path.endswith((".py", *ENDS))]
         if code and self.base.paths:
             yield from self._results(code)
             yield from self._expected_files(code)
             yield from self._emptied_arguments(code)
+
+    def _coverage(self) -> Iterator[FindingItem]:
+        left_out = [one for one in self.changes if coverage.find_exclusions(one)]
+        if not left_out or self._is_asked_for(coverage.LEAVES_OUT):
+            return
+        if coverage.asks_for_coverage(self.checks, self.base):
+            yield from (_item(one.path, 1, coverage.LEAVES_OUT) for one in left_out)
 
     def _shapes(self, change: Change) -> Iterator[FindingItem]:
         if change.path.endswith(".py"):
