@@ -24,6 +24,7 @@ from yaoki.formats.quality.gaming import (
     comparisons,
     coverage,
     exits,
+    hidden_source,
     loose_equality,
     matchers,
     runner_detection,
@@ -313,6 +314,9 @@ def _is_script(change: Change) -> bool:
 
 
 def _python_places(change: Change) -> Iterator[tuple[int, str]]:
+    hidden = list(hidden_source.find_in_python(change.after or ""))
+    if hidden and not list(hidden_source.find_in_python(change.before or "")):
+        yield from hidden
     tree, before = parse_python(change.after or ""), parse_python(change.before or "")
     if tree is None:
         return
@@ -335,10 +339,12 @@ def _javascript_places(change: Change) -> Iterator[tuple[int, str]]:
     """Lines that the earlier file has, too, do not count."""
     path, after = change.path, change.after or ""
     tokens = tokens_of(path, after)
-    old, lines = set((change.before or "").splitlines()), after.splitlines()
+    old, lines = set((change.before or "").split("\n")), after.split("\n")
     grammar = language_of(path)
-    bare = without_comments(scan_source(after, grammar)) if grammar and tokens else ""
-    for line, words in (*_in_tokens(tokens), *clock.find_in_javascript(bare)):
+    scanned = scan_source(after, grammar) if grammar and tokens else None
+    hidden = hidden_source.find_in_javascript(scanned) if scanned else ()
+    bare = without_comments(scanned) if scanned else ""
+    for line, words in (*_in_tokens(tokens), *clock.find_in_javascript(bare), *hidden):
         if lines[line - 1] not in old:
             yield line, words
 
