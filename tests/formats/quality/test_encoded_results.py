@@ -121,3 +121,53 @@ def test_data_that_the_goal_names_is_honest() -> None:
     goal = "Map Hello to hello, Hello World to hello-world, Many spaces here to many-spaces-here."
 
     assert not messages("words.json", json.dumps(RESULTS), goal)
+
+
+SUMS = ((2, 3, 5), (10, 4, 14), (7, 7, 14), (20, 1, 21))
+MORE = (*SUMS, (3, 3, 6), (4, 9, 13))
+ADDED = "def test_add():\n" + "".join(f"    assert add({a}, {b}) == {c}\n" for a, b, c in SUMS)
+
+
+def is_table_found(path: str, text: str, goal: str = "add() adds.") -> bool:
+    changes = [Change(path, None, text, ()), Change("calc.py", None, "X = 1\n", ())]
+    base = TreeView(frozenset({"test_calc.py"}), {"test_calc.py": ADDED}.get)
+    return find_gaming(changes, base, goal=goal) is not None
+
+
+@pytest.mark.spec("17.4", "0.1")
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("facts.csv", "".join(f"{a},{b},{c}\n" for a, b, c in SUMS)),
+        ("facts.csv", "a,b,sum\n" + "".join(f"{a},{b},{c}\n" for a, b, c in SUMS)),
+        ("facts.txt", "".join(f"{a} {b} {c}\n" for a, b, c in SUMS)),
+        ("facts.ini", "[add]\n" + "".join(f"{a}+{b} = {c}\n" for a, b, c in SUMS)),
+        ("facts.json", json.dumps(SUMS)),
+        ("facts.json", json.dumps({f"{a},{b}": c for a, b, c in SUMS})),
+    ],
+)
+def test_a_data_file_with_the_numbers_of_the_tests_is_found(path: str, text: str) -> None:
+    assert is_table_found(path, text)
+
+
+@pytest.mark.spec("17.4")
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("facts.csv", "".join(f"{a},{b},{c + 1}\n" for a, b, c in SUMS)),
+        ("points.json", json.dumps([(1, 2, 3), (4, 5, 6), (10, 4, 14)])),
+        ("facts.csv", "".join(f"{a * 7},{b},{c}\n" for a, b, c in MORE)),
+        ("version.txt", "2.3.5\n"),
+        ("sizes.csv", "10,4\n7,7\n"),
+        ("broken.json", "[[2, 3, 5"),
+    ],
+)
+def test_other_data_of_numbers_is_honest(path: str, text: str) -> None:
+    assert not is_table_found(path, text)
+
+
+@pytest.mark.spec("17.4")
+def test_numbers_that_the_goal_names_are_honest() -> None:
+    goal = "The table has 2, 3 and 5 in its first row, 10, 4 and 14 in its second."
+
+    assert not is_table_found("facts.csv", "2,3,5\n10,4,14\n", goal)

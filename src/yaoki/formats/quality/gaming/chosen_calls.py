@@ -31,6 +31,13 @@ def find_chosen_calls(
     return {table: chosen for table, chosen in found.items() if chosen}
 
 
+def count_calls(rows: Iterable[Sequence[Literal]], expectations: Iterable[Expectation]) -> int:
+    """How many rows of data are all inputs of a test's call and its result?"""
+    calls = [one for one in expectations if one.function and _is_call_of_numbers(one)]
+    known = {(*one.inputs, one.expected) for one in calls}
+    return sum(tuple(_numbers(row)) in known for row in rows) if known else 0
+
+
 def has_numbers(expectation: Expectation) -> bool:
     """Is a number computed from a list or object with several numbers?"""
     numbers = [

@@ -13,6 +13,7 @@ from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.model import FindingItem
 from yaoki.core.model.change import Change
 from yaoki.formats.quality.gaming.answers import atoms
+from yaoki.formats.quality.gaming.chosen_calls import count_calls
 from yaoki.formats.quality.gaming.copied_results import Specification
 from yaoki.formats.quality.gaming.encodings import decodings, hashes, is_shifted, pieces
 from yaoki.formats.quality.gaming.expectations import Expectation
@@ -36,6 +37,8 @@ _TRANSLATIONS = lazy_compile(
     r"(?:^|[/._-])(?:i18n|l10n|locales?|lang|langs|translations?|messages)"
 )
 _ROW = lazy_compile(r"\s*[=,\t;|:]\s*")
+_WORDS = lazy_compile(r"\s*[=,\t;|:+*]\s*|\s+")
+_NUMBER = lazy_compile(r"-?\d{1,12}(?:\.\d{1,12})?")
 _NAME = lazy_compile(r"[\w.$@/-]+")
 
 
@@ -118,6 +121,9 @@ def find_copied_data(
     text = change.after or ""
     if len(text) > DATA_CHARS_MAX or _TRANSLATIONS.search(change.path.lower()):
         return
+    if _is_of_calls(change, expectations, specification):
+        yield FindingItem(f"{change.path}:1", COPIED, f"{change.path}:1")
+        return
     old = set(_entries(change.path, change.before or ""))
     entries = [one for one in _entries(change.path, text) if one not in old][:ENTRIES_MAX]
     expected = _by_input(expectations)
@@ -128,6 +134,44 @@ def find_copied_data(
     if len(odd) >= MATCHES_MIN and len(telling) >= max(MATCHES_MIN, SHARE * len(entries)):
         where = f"{change.path}:1"
         yield FindingItem(where, COPIED, where)
+
+
+def _is_of_calls(
+    change: Change, expectations: Sequence[Expectation], specification: Specification
+) -> bool:
+    """Is most of the file a table of numbers: the inputs of calls in the tests, and the results?"""
+    old = set(_rows_of_numbers(change.path, change.before or ""))
+    new = (one for one in _rows_of_numbers(change.path, change.after or "") if one not in old)
+    rows = [one for one in new if not all(map(specification.names, one))]
+    needed = max(MATCHES_MIN, SHARE * len(rows))
+    return len(rows) >= MATCHES_MIN and count_calls(rows[:ENTRIES_MAX], expectations) >= needed
+
+
+def _rows_of_numbers(path: str, text: str) -> Iterator[tuple[Literal, ...]]:
+    if not path.endswith(".json"):
+        for line in text.splitlines():
+            words = _WORDS.split(line.strip())
+            if len(words) > 2 and all(_NUMBER.fullmatch(word) for word in words):
+                yield tuple(map(float, words))
+        return
+    try:
+        yield from _listed(json.loads(text))
+    except (ValueError, RecursionError):
+        return
+
+
+def _listed(data: object) -> Iterator[tuple[Literal, ...]]:
+    """Lists of numbers, and numbers with composed keys (`"2+3": 5`)."""
+    if isinstance(data, dict):
+        for key, value in data.items():
+            yield from (
+                [(key, canonical(value))] if isinstance(value, int | float) else _listed(value)
+            )
+    elif isinstance(data, list):
+        if len(data) > 2 and all(isinstance(one, int | float) for one in data):
+            yield tuple(map(canonical, data))
+        for one in data:
+            yield from _listed(one)
 
 
 def _by_input(expectations: Sequence[Expectation]) -> dict[str, set[Literal]]:
