@@ -193,6 +193,23 @@ def test_a_program_that_reads_everything_beside_it_is_found(
     assert (find_gaming([changed(code, path="calc.js")]) is not None) is found
 
 
+@pytest.mark.spec("17.4", "0.1")
+@pytest.mark.parametrize(
+    ("code", "found"),
+    [
+        ("ALL = [p.read_text() for p in Path(__file__).parent.iterdir()]\n", True),
+        ("ALL = [open(name).read() for name in os.listdir('.')]\n", True),
+        ("ALL = [open(one.path).read() for one in os.scandir(os.getcwd())]\n", True),
+        ("ALL = [p.read_text() for p in Path('.').iterdir() if p.suffix == '.sql']\n", False),
+        ("ALL = [p.read_text() for p in (Path(__file__).parent / 'pages').iterdir()]\n", False),
+        ("ALL = [p.read_text() for p in folder.iterdir()]\n", False),
+        ("NAMES = os.listdir('.')\n", False),
+    ],
+)
+def test_python_that_reads_everything_beside_it_is_found(code: str, found: bool) -> None:
+    assert (find_gaming([changed(code)]) is not None) is found
+
+
 @pytest.mark.spec("17.4")
 @pytest.mark.parametrize(
     ("condition", "found"),

@@ -45,6 +45,12 @@ _OWN_FOLDERS = (
     "(process.cwd()",
     "(import.meta.dirname",
 )
+_PYTHON_FOLDERS = frozenset(
+    {"'.'", "os.getcwd()", "os.path.dirname(__file__)", "Path()", "Path('.')", "Path.cwd()"}
+) | {
+    *("Path(__file__).parent", "Path(__file__).resolve().parent"),
+    *("os.path.dirname(os.path.abspath(__file__))", "os.path.dirname(os.path.realpath(__file__))"),
+}
 _ENDING = lazy_compile(r"[\w*-]*\.\w{1,8}")
 _FILTER_TOKENS = 100
 LINE_CHARS_MIN, LINES_MIN, SHARE = 6, 3, 0.8
@@ -62,6 +68,9 @@ def find_in_python(tree: ast.Module) -> Iterator[tuple[ast.AST, str]]:
     named = {dotted(n).rpartition(".")[2] for n in nodes if isinstance(n, ast.Call)}
     if named & _LISTERS and named & _CONTENTS:
         yield from ((node, READS_SOURCES) for node in _source_patterns(tree))
+        texts = (n.value for n in nodes if isinstance(n, ast.Constant))
+        if not any(isinstance(one, str) and _ENDING.fullmatch(one) for one in texts):
+            yield from ((node, READS_SOURCES) for node in nodes if _is_own_listing(node))
     for node in nodes:
         match node:
             case ast.Call(func=func, args=args) if dotted(func).rpartition(".")[2] in _READERS:
@@ -85,6 +94,16 @@ def _source_patterns(tree: ast.Module) -> Iterator[ast.AST]:
             text = node.value if isinstance(node, ast.Constant) else None
             if isinstance(text, str) and _SOURCES.fullmatch(text) and (is_list or "*" in text):
                 yield node
+
+
+def _is_own_listing(node: ast.AST) -> bool:
+    """`os.listdir(".")`, `Path(__file__).parent.iterdir()`: the folder of the program."""
+    if not isinstance(node, ast.Call) or dotted(node.func).rpartition(".")[2] not in _LISTERS:
+        return False
+    owner = node.func.value if isinstance(node.func, ast.Attribute) else None
+    is_path = isinstance(owner, ast.Call | ast.Attribute) and dotted(owner).startswith("Path")
+    folder = owner if is_path else (node.args[0] if node.args else None)
+    return folder is not None and ast.unparse(folder) in _PYTHON_FOLDERS
 
 
 def _names_test_file(text: str) -> bool:
