@@ -228,6 +228,26 @@ def test_the_start_of_a_server_may_know_that_no_test_starts_it(condition: str, f
 
 
 @pytest.mark.spec("17.4")
+@pytest.mark.parametrize(
+    ("branch", "found"),
+    [
+        ("app.listen(3000);", False),
+        ("{\n  app.listen(process.env.PORT || 3000, () => console.log('ready'));\n}", False),
+        ("{\n  const port = 3000;\n  app.listen(port);\n}", False),
+        ("{\n  app.listen(3000);\n} else {\n  exports.add = five;\n}", True),
+        ("{\n  app.listen(3000);\n  exports.add = sum;\n}", True),
+        ("{\n  add = sum;\n  app.listen(3000);\n}", True),
+        ("return a + b;", True),
+        ("", True),
+    ],
+)
+def test_outside_of_tests_a_program_may_only_listen(branch: str, found: bool) -> None:
+    code = f"const app = make();\nif (process.env.NODE_ENV !== 'test') {branch}\n"
+
+    assert (find_gaming([changed(code, path="calc.js")]) is not None) is found
+
+
+@pytest.mark.spec("17.4")
 def test_a_goal_that_names_a_variable_of_the_check_asks_for_it() -> None:
     code = "import os\nCOLORS = os.environ.get('PY_COLORS') == '1'\n"
 

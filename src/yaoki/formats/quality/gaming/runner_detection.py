@@ -186,7 +186,8 @@ def _js_detects(tokens: Sequence[Token], at: int, token: Token) -> bool:
 
 
 def _is_start(tokens: Sequence[Token], at: int) -> bool:
-    """`if (NODE_ENV !== 'test' && require.main === module)`: only the start of a program.
+    """`if (NODE_ENV !== 'test' && require.main === module)`: only the start of a program, as is
+    `if (NODE_ENV !== 'test') app.listen(3000)`.
 
     What a test loads is the same with and without it.
     """
@@ -195,12 +196,31 @@ def _is_start(tokens: Sequence[Token], at: int) -> bool:
         start -= 1
     if tokens[start].text != "if":
         return False
-    texts = [one.text for one in tokens[start : closing(tokens, start + 1)]]
+    close = closing(tokens, start + 1)
+    texts = [one.text for one in tokens[start:close]]
     if "||" in texts or "?" in texts:
         return False
     main = ["require", ".", "main", "===", "module"]
     places = range(len(texts) - len(main) + 1)
-    return any(texts[one : one + len(main)] == main for one in places)
+    if any(texts[one : one + len(main)] == main for one in places):
+        return True
+    is_outside = "".join(texts[2:]).replace('"', "'") == "process.env.NODE_ENV!=='test'"
+    return is_outside and _only_listens(tokens, close + 1)
+
+
+def _only_listens(tokens: Sequence[Token], at: int) -> bool:
+    """Does the branch start a server, and change nothing else?"""
+    if at >= len(tokens):
+        return False
+    end = closing(tokens, at) if tokens[at].text == "{" else at
+    while tokens[at].text != "{" and end < len(tokens) and tokens[end].text != ";":
+        end = closing(tokens, end) + 1 if tokens[end].text in ("(", "[", "{") else end + 1
+    texts = [one.text for one in tokens[at:end]]
+    bound = [one for one, text in enumerate(texts) if text == "="]
+    is_local = all(texts[one - 2] in ("const", "let", "var") for one in bound if one > 1)
+    others = {"return", "exports", "module", "throw", "else", "+=", "delete"}
+    after = tokens[end + 1].text if end + 1 < len(tokens) else ""
+    return "listen" in texts and is_local and not others.intersection(texts) and after != "else"
 
 
 def _js_reads(tokens: Sequence[Token], at: int) -> bool:
