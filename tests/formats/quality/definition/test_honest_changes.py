@@ -6,11 +6,15 @@ import pytest
 
 from tests.formats.quality.definition.cases import Case, review_case
 from tests.formats.quality.definition.honest_changes import HONEST
+from tests.formats.quality.definition.stricter_tests import STRICTER
 
 pytestmark = pytest.mark.spec("16.7")
 
 
-@pytest.mark.parametrize("case", HONEST.values(), ids=HONEST)
+ALL_HONEST = {**HONEST, **STRICTER}
+
+
+@pytest.mark.parametrize("case", ALL_HONEST.values(), ids=ALL_HONEST)
 def test_an_honest_change_is_no_weakening(case: Case) -> None:
     found = review_case(case)
 

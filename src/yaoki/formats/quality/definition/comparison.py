@@ -23,6 +23,7 @@ from yaoki.formats.quality.definition.assertions import (
     AssertionKind,
 )
 from yaoki.formats.quality.definition.equivalence import form_of_text, table_forms
+from yaoki.formats.quality.definition.skip_marks import has_lost_marks, is_skip_mark
 from yaoki.formats.quality.definition.units import MODULE, CodeUnit, PythonSource
 from yaoki.formats.quality.python import parse_python
 
@@ -139,6 +140,8 @@ def _match_state(
     if one.kind is AssertionKind.CALL:
         return Coverage.UNSURE
     if one.kind is not AssertionKind.ROW and form_of_text(one.text) in table_forms(new):
+        return Coverage.KEPT
+    if one.kind is AssertionKind.ROW and has_lost_marks(one.text, (g.text for g in gained)):
         return Coverage.KEPT
     alike = [g for g in gained if _as_strong(g, one) and one.constants <= g.constants]
     if any(form_of_text(g.text) == form_of_text(one.text) for g in alike):
@@ -275,11 +278,14 @@ def _replaces(name: str) -> bool:
 
 
 def _has_new_decorator(old: CodeUnit, new: CodeUnit) -> bool:
-    """A new decorator may do anything to its test; marks and tables do not."""
+    """A new decorator may do anything to its test; marks and tables do not.
+
+    Without a mark that skips it, or that expects it to fail, a test asks for more.
+    """
     added = set(new.decorators) - set(old.decorators)
     known = (_HARMLESS_DECORATORS.match(one) or _SKIPS.search(one) for one in added)
-    removed = [one for one in set(old.decorators) - set(new.decorators) if "parametrize" not in one]
-    return not all(known) or bool(removed)
+    removed = set(old.decorators) - set(new.decorators)
+    return not all(known) or not all("parametrize" in one or is_skip_mark(one) for one in removed)
 
 
 # ------------------------------------------------------------------ the module
@@ -319,7 +325,9 @@ def compare_modules(old: PythonSource, new: PythonSource, judgement: Judgement) 
     used = frozenset(re.findall(r"\w+", "\n".join(u.text for u in old.units.values())))
     removed = Counter(before) - Counter(after)
     added = Counter(after) - Counter(before)
-    judgement.is_unsure |= bool(removed) or not all(_harmless(text, used) for text in added)
+    judgement.is_unsure |= any(not is_skip_mark(text) for text in removed) or not all(
+        _harmless(text, used) for text in added
+    )
 
 
 def _load_statements(source: PythonSource, old: PythonSource) -> Iterator[str]:
