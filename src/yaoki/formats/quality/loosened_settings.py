@@ -66,6 +66,13 @@ def find_loosening(change: Change) -> str:
     return judge(change) if judge is not None else ""
 
 
+def find_loosening_beside(change: Change, sections: frozenset[str]) -> str:
+    """The same for all parts of a file but these, which are compared elsewhere."""
+    name = change.path.rsplit("/", 1)[-1]
+    parse = _PARTS.get(name, _parse_toml if name.endswith(".toml") else _parse_ini)
+    return _sections(change, parse, sections)
+
+
 def knows_settings(path: str) -> bool:
     """Are these settings whose meaning is known here?"""
     known = path.rsplit("/", 1)[-1] in _SHARED or _family_judge(path) is not None
@@ -76,10 +83,14 @@ def _family_judge(path: str) -> Callable[[Change], str] | None:
     return _tsconfig if re.search(r"(?:^|/)[tj]sconfig[^/]*\.json$", path) else None
 
 
-def _sections(change: Change, parse: Callable[[str], Mapping[str, Any]]) -> str:
+def _sections(
+    change: Change,
+    parse: Callable[[str], Mapping[str, Any]],
+    skipped: frozenset[str] = frozenset(),
+) -> str:
     """Parts of a settings file, by name: an existing one may not change, a new one not narrow."""
     old, new = parse(change.before or ""), parse(change.after or "")
-    for name in {**old, **new}:
+    for name in ({**old, **new}).keys() - skipped:
         if name in old and is_weaker(old[name], new.get(name), name):
             return LOOSENED_MESSAGE
         if name not in old and (words := find_narrowing(f"{name} = {flatten_section(new[name])}")):
@@ -231,4 +242,8 @@ _SHARED: Mapping[str, Callable[[Change], str]] = {
     "makefile": _makefile,
     "Cargo.toml": _cargo,
     ".npmrc": _npmrc,
+}
+_PARTS: Mapping[str, Callable[[str], Mapping[str, Any]]] = {
+    "pyproject.toml": _tools_of,
+    "setup.cfg": _ini_of,
 }

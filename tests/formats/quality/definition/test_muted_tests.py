@@ -5,12 +5,16 @@ from __future__ import annotations
 import pytest
 
 from tests.formats.quality.definition.cases import Case, review_case
+from tests.formats.quality.definition.moved_settings import NOT_MOVED
 from tests.formats.quality.definition.muted_tests import DOUBTS, GO, JS, MUTES, go, js, py
 
 pytestmark = pytest.mark.spec("16.7", "6.6")
 
 
-@pytest.mark.parametrize("case", MUTES.values(), ids=MUTES)
+ALL_MUTES = {**MUTES, **NOT_MOVED}
+
+
+@pytest.mark.parametrize("case", ALL_MUTES.values(), ids=ALL_MUTES)
 def test_a_test_that_no_longer_asserts_is_weakened(case: Case) -> None:
     found = review_case(case)
 

@@ -18,7 +18,7 @@ from yaoki.core.model.change import Change
 from yaoki.core.model.check_definition import DefinitionReview, TreeView
 from yaoki.core.scope import is_in_scope
 from yaoki.formats.quality import integrity, loosened_settings
-from yaoki.formats.quality.definition import plugins, recipes, settings
+from yaoki.formats.quality.definition import plugins, pytest_settings, recipes, settings
 from yaoki.formats.quality.definition.case_tables import CaseTables
 from yaoki.formats.quality.definition.comparison import Judgement
 from yaoki.formats.quality.definition.displaced_files import find_displacing_files
@@ -31,6 +31,7 @@ from yaoki.formats.quality.definition.node_names import find_redirecting_manifes
 from yaoki.formats.quality.definition.optional_files import find_optional_files
 from yaoki.formats.quality.definition.product import Product
 from yaoki.formats.quality.definition.program_names import ProgramNames
+from yaoki.formats.quality.definition.pytest_settings import find_equal_settings
 from yaoki.formats.quality.definition.reach import find_reached_files
 from yaoki.formats.quality.definition.reached_files import FileRole, ReachedFiles
 from yaoki.formats.quality.definition.recipe_changes import find_recipe_changes
@@ -88,6 +89,13 @@ def _filters(text: str) -> set[str]:
     return set(re.findall(r"\b(?:filter|working-tree-encoding)=(\S+)", text)) - {"lfs"}
 
 
+def _find_loosening(change: Change, is_equal: bool) -> str:
+    """`is_equal`: apart from the section for pytest, which is as strict as before."""
+    if is_equal:
+        return loosened_settings.find_loosening_beside(change, pytest_settings.SECTIONS)
+    return loosened_settings.find_loosening(change)
+
+
 @dataclass(slots=True)
 class _Review:
     checks: Sequence[CheckSpec]
@@ -105,6 +113,8 @@ class _Review:
     unsure: dict[str, None] = field(default_factory=dict)
     suites: SuiteChanges = field(default_factory=SuiteChanges)
     tables: CaseTables = field(default_factory=CaseTables)
+    # Files whose section for pytest is compared with the one that pytest read before.
+    equal_settings: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         self.base, self.candidate = FileIndex(self.base_tree), FileIndex(self.candidate_tree)
@@ -130,6 +140,7 @@ class _Review:
         self.product = Product(self.base, self.before, self.scope, self.goal)
         self.files = FileChanges(self.before, self.after, self.product)
         changes = [*listed, *self._changes_left_out(listed)]
+        self.equal_settings = find_equal_settings(changes, self.base, self.candidate)
         self._suites(changes)
         for one in find_recipe_changes(
             self.before, self.after, {change.path for change in changes}, self.candidate
@@ -263,14 +274,17 @@ class _Review:
         path, before, after = change.path, change.before or "", change.after or ""
         makes = path.rsplit("/", 1)[-1] in recipes.MAKEFILES
         followed = makes and self.before.roles.get(path) is FileRole.RECIPE
-        words = "" if followed else loosened_settings.find_loosening(change)
+        is_equal = path in self.equal_settings
+        words = "" if followed else _find_loosening(change, is_equal)
         if change.before is None:
-            hidden, surely = settings.find_displaced_settings(path, after, self.base)
+            hidden, surely = settings.find_displaced_settings(
+                path, after, self.base, but_pytest=is_equal
+            )
             words = words or (settings.PLACE.format(hidden) if surely else "")
             judgement.is_unsure |= bool(hidden) or (
                 loosened_settings.knows_settings(path) and settings.loads_code(after)
             )
-        if settings.leaves_tests_out(path, before, after, self.base):
+        if not is_equal and settings.leaves_tests_out(path, before, after, self.base):
             words = settings.FEWER
         if settings.brings_plugin(path, before, after):
             words = settings.PLUGIN

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from posixpath import dirname, join
 from typing import Any
@@ -41,10 +41,12 @@ _LOADS = lazy_compile(
 )
 
 
-def find_displaced_settings(path: str, text: str, base: FileIndex) -> tuple[str, bool]:
+def find_displaced_settings(
+    path: str, text: str, base: FileIndex, *, but_pytest: bool = False
+) -> tuple[str, bool]:
     """The settings that a new file hides, and whether certainly; empty when it hides none."""
     name, folder = path.rsplit("/", 1)[-1], dirname(path)
-    for family in _FAMILIES:
+    for family in _FAMILIES[1 if but_pytest else 0 :]:
         places = [at for at, one in enumerate(family) if _belongs(name, text, one)]
         if not places:
             continue
@@ -77,10 +79,13 @@ def _matching_files(base: FileIndex, folder: str, pattern: str) -> Iterator[str]
 def leaves_tests_out(path: str, before: str, after: str, base: FileIndex) -> bool:
     """Do new `testpaths` skip existing tests?"""
     old, new = (_testpaths(path, text) for text in (before, after))
-    if new is None or new == old:
-        return False
-    tops = [join(dirname(path), one).strip("/").removeprefix("./") for one in new]
-    tests = [p for p in base.paths if p.endswith(".py") and is_collected_path(p)]
+    return new is not None and new != old and skips_tests(dirname(path), new, base.paths)
+
+
+def skips_tests(folder: str, testpaths: Iterable[str], paths: Iterable[str]) -> bool:
+    """Is one of these files a test that none of the `testpaths` contains?"""
+    tops = [join(folder, one).strip("/").removeprefix("./") for one in testpaths]
+    tests = [p for p in paths if p.endswith(".py") and is_collected_path(p)]
     return any(not any(_is_below(test, top) for top in tops) for test in tests)
 
 
