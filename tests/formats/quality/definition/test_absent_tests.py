@@ -46,6 +46,10 @@ BASE_CLASS = "class Sums:\n    def test_add(self):\n        assert self.add(2, 3
 INHERITS = "from tests.sums import Sums\n\n\nclass TestCalc(Sums):\n    add = sum\n"
 TITLES = "import test from 'node:test';\n\ntest('adds', () => {});\ntest('subtracts', () => {});\n"
 TEMPLATE = "import test from 'node:test';\n\ntest(`adds ${a} to ${b}`, () => {});\n"
+GROUPED = (
+    "import test from 'node:test';\n\ndescribe('sums', () => {\n"
+    "  test('adds', () => {});\n  test('subtracts', () => {});\n});\n"
+)
 T = "tests/unit/test_calc.py"
 
 
@@ -193,6 +197,14 @@ CHEATS = [
         {"adds": 1, "subtracts": 1},
     ),
     Absence(
+        "a namesake in a new group",
+        {"test/calc.test.mjs": TITLES},
+        {"test/calc.test.mjs": TITLES + GROUPED.partition("\n\n")[2]},
+        ("adds", "subtracts"),
+        ("sums > adds", "sums > subtracts"),
+        {"adds": 1, "subtracts": 1},
+    ),
+    Absence(
         "a title that is made for each case",
         {"test/calc.test.mjs": TEMPLATE},
         {"test/sum.test.mjs": TITLES},
@@ -219,6 +231,24 @@ CHEATS = [
 ]
 
 HONEST = [
+    Absence(
+        "titles are put into a group",
+        {"test/calc.test.mjs": TITLES},
+        {"test/calc.test.mjs": GROUPED},
+        ("adds", "subtracts"),
+        ("sums > adds", "sums > subtracts"),
+        {},
+        passed=True,
+    ),
+    Absence(
+        "a group is renamed",
+        {"test/calc.test.mjs": GROUPED},
+        {"test/calc.test.mjs": GROUPED.replace("'sums'", "'calc'")},
+        ("calc.test.mjs > sums > adds", "calc.test.mjs > sums > subtracts"),
+        ("calc.test.mjs > calc > adds", "calc.test.mjs > calc > subtracts"),
+        {},
+        passed=True,
+    ),
     Absence("renamed", {T: ADD}, {T: ADD.replace("_add", "_sum")}, ONE, (f"{T}::test_sum",), {}),
     Absence(
         "moved with its content",

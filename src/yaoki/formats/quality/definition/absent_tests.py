@@ -172,12 +172,25 @@ class _AbsentTests:
             return self._take_fresh(times, lambda one: kept & self.new.declarations(one))
         # Without its file a name may mean several tests.
         missing = min(times, max(0, len(kept) - self.now[name]))
+        if missing and self._has_no_new_namesake(kept):
+            title = _last_title(name)
+            times = self._take_fresh(
+                times, lambda one: _last_title(one) == title and kept & self.new.declarations(one)
+            )
+            missing = min(times, missing)
         files = {path for path, _ in declared}
         left = self._take_fresh(
             times - missing, lambda one: any(p in files for p, _ in self.new.declarations(one))
         )
         self.unknown[name] += left
         return missing
+
+    def _has_no_new_namesake(self, places: Collection[TestPlace]) -> bool:
+        """May a test of this title be nothing but the old one, in another group?"""
+        return all(
+            self.new.count_declarations(place) <= self.old.count_declarations(place)
+            for place in places
+        )
 
     def _follow(self, declared: Collection[TestPlace]) -> frozenset[TestPlace]:
         """The titles that these have now, by a rename that the goal asks for."""
@@ -208,6 +221,11 @@ class _AbsentTests:
     def _unreplaced(self) -> Mapping[str, int]:
         names, new = [*self.unknown.elements()], [*self.fresh.elements()]
         return Counter(vanished_tests(new, names, strict=self.tests.is_guard))
+
+
+def _last_title(name: str) -> str:
+    """The title of a test without its groups."""
+    return name.rpartition(" > ")[2]
 
 
 def _runs_as_one(old: CodeUnit, new: CodeUnit) -> bool:

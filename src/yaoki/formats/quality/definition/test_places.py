@@ -79,6 +79,11 @@ class TestPlaces:
         exact = {place for place in found if _is_file_of(place[0], head)}
         return frozenset(exact or found)
 
+    def count_declarations(self, place: TestPlace) -> int:
+        """How many tests with this title does the file declare?"""
+        path, title = place
+        return read_file_tests(path, self.files.text(path)).names[title]
+
     @cached_property
     def _titles(self) -> Mapping[str, Iterable[str]]:
         titles: dict[str, set[str]] = {}
