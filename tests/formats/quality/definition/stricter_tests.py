@@ -21,6 +21,27 @@ UNITTEST_CASE = (
 )
 JEST = "const f = require('./app');\n{}('f', () => {{\n  expect(f(1)).toBe(2);\n}});\n"
 
+NODE = (
+    "const test = require('node:test');\nconst assert = require('node:assert');\n"
+    "const { f, g: h } = require('./app');\n"
+    "test('f', () => assert.strictEqual(f(1), 2));\n"
+)
+GROUPED = NODE.replace("const test =", "const { test, describe } =").replace(
+    "test('f', () => assert.strictEqual(f(1), 2));",
+    "describe('f', () => {\n  test('f', () => assert.strictEqual(f(1), 2));\n});",
+)
+MODULE = (
+    "import test from 'node:test';\nimport assert from 'node:assert/strict';\n"
+    "import {\n  f,\n  g as h,\n} from './app.js';\n"
+    "test('f', () => assert.strictEqual(f(1), 2));\n"
+).replace("node:assert/strict", "assert")
+OWN = {"app.js": "exports.f = (n) => n + 1;\n", "app.mjs": "export const f = (n) => 2;\n"}
+
+
+def node(after: str, *, unsure: bool = False) -> Case:
+    base = {**OWN, "app.test.js": NODE}
+    return Case("node --test", base, {"app.test.js": after}, where="app.test.js", unsure=unsure)
+
 
 def fixed(before: str, after: str) -> Case:
     return Case(PYTEST, {**F, T: before}, {**FIXED, T: after})
@@ -47,6 +68,12 @@ STRICTER: dict[str, Case] = {
         "npx jest",
         {"app.test.js": JEST.format("test.failing")},
         {"app.test.js": JEST.format("test")},
+    ),
+    "tests of Node in a group": node(GROUPED),
+    "a test of Node that becomes a module": node(MODULE),
+    "a module beside the program": node(MODULE.replace("./app.js", "./app.mjs"), unsure=True),
+    "a package that may be the project itself": node(
+        MODULE.replace("./app.js", "app"), unsure=True
     ),
     "a test of Node that is no longer to be done": Case(
         "node --test",

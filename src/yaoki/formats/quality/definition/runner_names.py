@@ -35,6 +35,7 @@ _ASSERTIONS = _WITH_ASSERTIONS | {
     *("assert", "assert/strict", "node:assert", "node:assert/strict", "power-assert", "uvu/assert"),
     *("chai", "expect", "expect.js", "unexpected", "must", "earl", "@hapi/code", "@japa/assert"),
 }
+TEST_LIBRARIES = _RUNNERS | _ASSERTIONS
 # Not `skip`, `todo` or `bind`: a test under such a name does not run.
 _MEMBERS = r"test|it|describe|suite|script|expect|assert|strict|default"
 _REQUIRE = r"require\s{0,9}\(\s{0,99}(['\"`])(?P<file>[^'\"`\n]{1,300})\1\s{0,99}\)"

@@ -16,6 +16,7 @@ from yaoki.formats.quality.definition.comparison import (
     differences,
 )
 from yaoki.formats.quality.definition.file_index import FileIndex
+from yaoki.formats.quality.definition.js_bindings import without_kept_imports
 from yaoki.formats.quality.definition.runner_names import count_replaced_names
 from yaoki.formats.quality.definition.skip_marks import without_skip_marks
 from yaoki.formats.quality.language_parts import FILE_CHARS_MAX
@@ -114,7 +115,7 @@ def compare_shapes(
             judgement.items.append(FindingItem(path, f"{words}: {one.text[:120]}", path))
         judgement.is_unsure |= verdict is Coverage.UNSURE
     if old != new and not lost:
-        judgement.is_unsure |= not _only_adds(old, new)
+        judgement.is_unsure |= not _only_adds(*without_kept_imports(path, old, new, base))
 
 
 def _strip_comments(path: str, text: str) -> str:
