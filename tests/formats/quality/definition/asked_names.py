@@ -99,10 +99,34 @@ PATCHED = (
     "    monkeypatch.setattr(calc, 'old_mul', calc.old_mul)\n    assert calc.old_mul(2, 3) == 6\n"
 )
 
+SAYS = 'div() says "b is zero" instead of "bad".'
+BAD = 'pytest.raises(ValueError, match="bad")'
+BAD_VALUE = RAISES.replace(ZERO, BAD)
+BAD_TEXT = RAISES.replace(ZERO, "pytest.raises(ValueError) as error") + (
+    "    assert str(error.value) == 'bad'\n"
+)
+BAD_METHOD = (
+    "import unittest\nfrom calc import div\n\n\nclass TestDiv(unittest.TestCase):\n"
+    "    def test_zero(self):\n        with self.assertRaisesRegex(ValueError, 'bad'):\n"
+    "            div(1, 0)\n"
+)
 RATE = "import calc\n\n\ndef test_rate(monkeypatch):\n    assert calc.rate() == 19\n"
 PATCH = "monkeypatch.setattr(calc, 'rate', lambda: 20)"
 
 HONEST: dict[str, Case] = {
+    "another message": raises((BAD, VALUE), goal=SAYS, before=BAD_VALUE),
+    "another message of one function": raises(
+        (BAD, VALUE), goal=SAYS.replace("div()", "div(a, b)"), before=BAD_VALUE
+    ),
+    "another message, written as a pattern": raises(
+        (BAD, VALUE.replace('"b is zero"', 'r"^b is zero\\.$"')),
+        goal=SAYS.replace("zero", "zero."),
+        before=BAD_VALUE,
+    ),
+    "another message of a method of a test case": raises(
+        ("'bad'", "'b is zero'"), goal=SAYS, before=BAD_METHOD
+    ),
+    "another text of the exception": raises(("'bad'", "'b is zero'"), goal=SAYS, before=BAD_TEXT),
     "a renamed function": renamed(ONE, mul(ONE)),
     "a renamed function and its test": renamed(NAMED, mul(NAMED)),
     "a renamed function and another name of its test": renamed(
@@ -198,6 +222,24 @@ HONEST: dict[str, Case] = {
 }
 
 CHEATS: dict[str, Case] = {
+    "another message of another function": raises(
+        (BAD, VALUE), goal=SAYS.replace("div", "sqrt"), before=BAD_VALUE
+    ),
+    "another message of another call": raises(
+        (BAD, VALUE), goal=SAYS.replace("div()", "div(2, 0)"), before=BAD_VALUE
+    ),
+    "another message than the new one": raises(
+        (BAD, VALUE.replace("b is zero", "b")), goal=SAYS, before=BAD_VALUE
+    ),
+    "a message that is dropped": raises(
+        (BAD, "pytest.raises(ValueError)"), goal=SAYS, before=BAD_VALUE
+    ),
+    "a message that only the goal's new one contains": raises(
+        (BAD, VALUE), goal='div() says "b is zero".', before=BAD_VALUE
+    ),
+    "another text of another function's exception": raises(
+        ("'bad'", "'b is zero'"), goal=SAYS.replace("div", "sqrt"), before=BAD_TEXT
+    ),
     "renamed, and another value": renamed(ONE, mul(ONE).replace("== 6", "== 5")),
     "renamed, and an assertion less": renamed(
         NAMED, mul(NAMED).replace("    assert mul(0, 3) == 0\n", "")

@@ -2,7 +2,8 @@
 
 "div(1, 0) raises ValueError instead of ZeroDivisionError" changes what `pytest.raises` expects.
 The code inside the block has to stay as it is, and to call a function that the goal names.  If the
-goal names only the new exception, it has to name this very call as well.
+goal names only the new exception, it has to name this very call as well.  Another message of the
+same exception has to be quoted by the goal, with the old one.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.formats.quality.definition.assertions import ANY_ERROR
@@ -19,6 +20,7 @@ from yaoki.formats.quality.definition.goal_sentences import (
     calls_of_goal,
     is_about,
     names_function,
+    parse_expression,
     quoted_text,
     says,
     sentences_of,
@@ -79,6 +81,8 @@ def _expected_error(call: ast.Call, subject: str) -> Iterator[ExpectedError]:
     match call.args:
         case [ast.Name() | ast.Attribute() as error, *rest] if last_name(call) in _CHECKS:
             message = next((k.value for k in call.keywords if k.arg == "match"), None)
+            if message is None and rest and last_name(call) == "assertRaisesRegex":
+                message, rest = rest[0], rest[1:]
             more = (*rest, *(k.value for k in call.keywords if k.arg != "match"))
             yield ExpectedError(
                 ast.unparse(call),
@@ -94,7 +98,11 @@ def _expected_error(call: ast.Call, subject: str) -> Iterator[ExpectedError]:
 
 def _is_asked(old: ExpectedError, new: ExpectedError, goal: str) -> bool:
     same = (old.checker, old.rest, old.subject) == (new.checker, new.rest, new.subject)
-    if not goal or not same or old.error == new.error or new.name in ANY_ERROR:
+    if not goal or not same:
+        return False
+    if old.error == new.error:
+        return _asks_message(old, new, goal) and _is_about_subject(old, new, goal)
+    if new.name in ANY_ERROR:
         return False
     if old.message is not None and new.message is None:
         return False
@@ -110,13 +118,32 @@ def _error_pattern(name: str) -> str:
     return rf"(?<![\w.]){re.escape(name)}(?!\w)(?:\([^()\n]*\))?"
 
 
+def _asks_message(old: ExpectedError, new: ExpectedError, goal: str) -> bool:
+    """Does a sentence say that the one message takes the place of the other?"""
+    before, after = _texts_of(old.message), _texts_of(new.message)
+    return bool(before and after) and asks_change(goal, *map(_any_quoted, (before, after)))
+
+
 def _names_text(written: str | None, goal: str) -> bool:
     """Does the goal quote this message?"""
-    try:
-        value = ast.literal_eval(written) if written else None
-    except (ValueError, SyntaxError):
-        return False
-    return isinstance(value, str) and re.search(quoted_text(value), goal) is not None
+    texts = _texts_of(written)
+    return bool(texts) and re.search(_any_quoted(texts), goal) is not None
+
+
+def _any_quoted(texts: Collection[str]) -> str:
+    return f"(?:{'|'.join(map(quoted_text, texts))})"
+
+
+def _texts_of(written: str | None) -> list[str]:
+    """The message, also without the signs that make a pattern of it."""
+    node = parse_expression(written) if written else None
+    match node:
+        case ast.Call(func=func, args=[text]) if last_name(func) == "escape":
+            node = text
+    if not isinstance(node, ast.Constant) or not isinstance(node.value, str) or not node.value:
+        return []
+    plain = re.sub(r"\\(\W)", r"\1", node.value.removeprefix("^").removesuffix("$"))
+    return list(dict.fromkeys((node.value, plain)))
 
 
 def _is_about_subject(old: ExpectedError, new: ExpectedError, goal: str) -> bool:

@@ -23,10 +23,12 @@ from yaoki.formats.quality.definition.goal_sentences import (
 from yaoki.formats.quality.python_suites import last_name
 
 
-def find_asked_value(old: Assertion, gained: Sequence[Assertion], goal: str) -> Assertion | None:
+def find_asked_value(
+    old: Assertion, gained: Sequence[Assertion], goal: str, test: ast.AST | None = None
+) -> Assertion | None:
     """The assertion that is the old one with another value, which the goal names."""
     alike = (new for new in gained if goal and new.kind is old.kind)
-    return next((new for new in alike if _differs_as_asked(old.text, new.text, goal)), None)
+    return next((new for new in alike if _differs_as_asked(old.text, new.text, goal, test)), None)
 
 
 def has_other_value(old: Assertion, gained: Sequence[Assertion]) -> bool:
@@ -50,10 +52,10 @@ def _find_values(
     return expected, now
 
 
-def _differs_as_asked(old: str, new: str, goal: str) -> bool:
+def _differs_as_asked(old: str, new: str, goal: str, test: ast.AST | None) -> bool:
     before, after = parse_expression(old), parse_expression(new)
     found = _find_values(before, after)
-    if before is None or found is None or is_about_other_call(before, goal):
+    if before is None or found is None or is_about_other_call(before, goal, test):
         return False
     expected, now = found
     values = (_constant(expected), _constant(now))

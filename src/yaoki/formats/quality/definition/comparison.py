@@ -107,7 +107,7 @@ def _find_asked(
         if pair is not None:
             errors[pair] -= 1
             yield one, pair[1]
-        elif (now := find_asked_value(one, gained, goal)) is not None:
+        elif (now := find_asked_value(one, gained, goal, old.node)) is not None:
             yield one, now.text
 
 

@@ -85,13 +85,17 @@ def names_function(node: ast.expr, goal: str) -> bool:
     )
 
 
-def is_about_other_call(node: ast.expr, goal: str) -> bool:
+def is_about_other_call(node: ast.expr, goal: str, test: ast.AST | None = None) -> bool:
     """Does the goal name calls, and none of those that this assertion makes?
 
-    `f(1)` is about this value of `f`, and `f(n)` about all.
+    `f(1)` is about this value of `f`, and `f(n)` about all.  What `str(error)` is depends on the
+    calls of the whole test.
     """
     named = calls_of_goal(goal)
+    known = HELPERS - {last_name(one) for one in named}
     calls = [one for one in ast.walk(node) if isinstance(one, ast.Call)]
+    if test is not None and calls and all(last_name(one) in known for one in calls):
+        calls = [one for one in ast.walk(test) if isinstance(one, ast.Call)]
     return bool(named and calls) and not any(is_about(a, b) for a in named for b in calls)
 
 
