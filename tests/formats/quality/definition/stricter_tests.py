@@ -37,6 +37,35 @@ MODULE = (
 ).replace("node:assert/strict", "assert")
 OWN = {"app.js": "exports.f = (n) => n + 1;\n", "app.mjs": "export const f = (n) => 2;\n"}
 
+BOTH_WAYS = (
+    "from app import g\n\n\ndef check_both_ways(a, b, total):\n"
+    "    assert g(a, b) == total\n    assert g(b, a) == total\n"
+)
+G_TEST = "from app import g\n\n\ndef test_g():\n    assert g(2, 3) == 5\n    assert g(3, 2) == 5\n"
+CALLS = "from tests.helpers import check_both_ways\n\n\ndef test_g():\n    {}(2, 3, 5)\n"
+RAISES = (
+    "import pytest\nfrom app import f\n\n\ndef test_f():\n"
+    "    with pytest.raises(ValueError):\n        f(-1)\n"
+)
+REFUSED = (
+    "import pytest\nfrom app import f\n\n\ndef assert_refused(value):\n"
+    "    with pytest.raises(ValueError):\n        f(value)\n\n\n"
+    "def test_f():\n    assert_refused(-1)\n"
+)
+NEXT = (
+    f"{BOTH_WAYS}\n\ndef check_twice(a, b, total):\n    check_both_ways(a, b, total)\n"
+    "    check_both_ways(b, a, total)\n"
+)
+DOUBLE = (
+    f"{HEAD}{ADDS}\n\ndef test_zero():\n    assert f(0) == 1\n\n\n"
+    "def test_zero():\n    assert f(2) == 3\n"
+)
+
+
+def helped(before: str, after: str, helpers: str = "") -> Case:
+    changed = {T: after, **({"tests/helpers.py": helpers} if helpers else {})}
+    return Case(PYTEST, {**F, T: before}, changed, where=T, unsure=True)
+
 
 def node(after: str, *, unsure: bool = False) -> Case:
     base = {**OWN, "app.test.js": NODE}
@@ -44,7 +73,7 @@ def node(after: str, *, unsure: bool = False) -> Case:
 
 
 def fixed(before: str, after: str) -> Case:
-    return Case(PYTEST, {**F, T: before}, {**FIXED, T: after})
+    return Case(PYTEST, {**F, T: before}, {**FIXED, T: after}, where=T)
 
 
 STRICTER: dict[str, Case] = {
@@ -69,6 +98,12 @@ STRICTER: dict[str, Case] = {
         {"app.test.js": JEST.format("test.failing")},
         {"app.test.js": JEST.format("test")},
     ),
+    "assertions in a new helper": helped(G_TEST, CALLS.format("check_both_ways"), BOTH_WAYS),
+    "assertions in a helper of a new helper": helped(G_TEST, CALLS.format("check_twice"), NEXT),
+    "an expected exception in a new helper": helped(RAISES, REFUSED),
+    "the second of two tests with one name gets its own": fixed(
+        DOUBLE, "test_two".join(DOUBLE.rsplit("test_zero", 1))
+    ),
     "tests of Node in a group": node(GROUPED),
     "a test of Node that becomes a module": node(MODULE),
     "a module beside the program": node(MODULE.replace("./app.js", "./app.mjs"), unsure=True),
@@ -79,5 +114,25 @@ STRICTER: dict[str, Case] = {
         "node --test",
         {"app.test.js": JEST.format("test").replace("'f', ", "'f', { todo: true }, ")},
         {"app.test.js": JEST.format("test")},
+    ),
+}
+
+WEAKER: dict[str, Case] = {
+    "a new helper that asserts less": helped(
+        G_TEST,
+        CALLS.format("check_both_ways"),
+        "def check_both_ways(a, b, total):\n    assert a\n",
+    ),
+    "a new helper of another function": helped(
+        G_TEST, CALLS.format("check_both_ways"), BOTH_WAYS.replace("g(", "h(")
+    ),
+    "a new helper that asserts nothing": helped(
+        G_TEST, CALLS.format("check_both_ways"), "def check_both_ways(a, b, total):\n    pass\n"
+    ),
+    "a new helper without the values": helped(
+        G_TEST, CALLS.format("check_both_ways").replace("5", "6"), BOTH_WAYS
+    ),
+    "a renamed test of another value": fixed(
+        DOUBLE, "test_two".join(DOUBLE.rsplit("test_zero", 1)).replace("== 3", "== 2")
     ),
 }

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from enum import Enum, auto
+from types import MappingProxyType
 from typing import Protocol, TypeVar
 
 from yaoki.core.lazy_dataclass import dataclass
@@ -23,6 +24,7 @@ from yaoki.formats.quality.definition.assertions import (
     AssertionKind,
 )
 from yaoki.formats.quality.definition.equivalence import form_of_text, table_forms
+from yaoki.formats.quality.definition.new_helpers import has_moved
 from yaoki.formats.quality.definition.skip_marks import has_lost_marks, is_skip_mark
 from yaoki.formats.quality.definition.units import MODULE, CodeUnit, PythonSource
 from yaoki.formats.quality.python import parse_python
@@ -35,6 +37,9 @@ _HARMLESS_DECORATORS = lazy_compile(
     r"|given|settings|example|override|staticmethod|classmethod|property|asyncio|anyio"
 )
 _SKIPS = lazy_compile(r"\bskip|xfail|expectedFailure", re.IGNORECASE)
+
+
+NO_HELPERS: Mapping[str, CodeUnit] = MappingProxyType({})
 
 
 class Coverage(Enum):
@@ -68,9 +73,14 @@ class Judgement:
 
 
 def compare_units(
-    old: CodeUnit, new: CodeUnit, path: str, judgement: Judgement, goal: str = ""
+    old: CodeUnit,
+    new: CodeUnit,
+    path: str,
+    judgement: Judgement,
+    goal: str = "",
+    helpers: Mapping[str, CodeUnit] = NO_HELPERS,
 ) -> None:
-    """`goal` may ask for other expected values."""
+    """`goal` may ask for other expected values.  `helpers`: new functions, by their last name."""
     if old.text == new.text or old.shape == new.shape:
         return
     name = path if old.name == MODULE else old.name.rpartition(".")[2]
@@ -84,6 +94,8 @@ def compare_units(
         judged.remove(one)
     for one in judged:
         verdict = _match_state(one, lost, gained, new)
+        if verdict is Coverage.LOST and has_moved(one, old, gained, helpers):
+            verdict = Coverage.UNSURE
         if verdict is Coverage.LOST:
             words = f"{_describe_loss(one, gained)}: {one.text[:TEXT_CHARS_MAX]}"
             judgement.items.append(FindingItem(name, words, path))

@@ -67,6 +67,7 @@ class SuiteChanges:
     goal: str = ""
     _product: Product | None = None
     _candidate: FileIndex | None = None
+    _helpers: Mapping[str, CodeUnit] = field(default_factory=dict)
     _taken: set[TestPlace] = field(default_factory=set)
     _moves: set[tuple[str, str]] = field(default_factory=set)
 
@@ -85,6 +86,7 @@ class SuiteChanges:
         if product is not None:
             self.goal = product.goal
         self._product, self._candidate = product, candidate
+        self._helpers = dict(self._new_helpers())
         for path, source in self.old.items():
             judgement, now = self.judgements[path], self.new[path]
             for name, unit in source.units.items():
@@ -104,7 +106,7 @@ class SuiteChanges:
     def _unit(self, path: str, name: str, unit: CodeUnit, commands: Sequence[str]) -> None:
         judgement, bare = self.judgements[path], name.rpartition(".")[2]
         test = bare.startswith("test") and self._is_collected(self.old, path, name)
-        now = self.new[path].units.get(name)
+        now = self._find_renamed(path, unit) or self.new[path].units.get(name)
         place = path
         if now is None and name != MODULE:
             place, now = self._find_moved(path, name, unit)
@@ -118,11 +120,34 @@ class SuiteChanges:
                 judgement.items.append(FindingItem(bare, UNCOLLECTED, path))
             elif test and (place, now.name) != (path, name):
                 self.followed_tests[path, name] = (place, now.name)
-            compare_units(unit, now, path, judgement, self.goal)
+            compare_units(unit, now, path, judgement, self.goal, self._helpers)
         elif test:
             self._judge_removed(path, unit)
         elif name != MODULE and not test:
             judgement.is_unsure |= self._is_still_used(path, bare, unit)
+
+    def _new_helpers(self) -> Iterator[tuple[str, CodeUnit]]:
+        for path, source in self.new.items():
+            for name, unit in source.units.items():
+                bare = name.rpartition(".")[2]
+                if name not in self.old[path].units and not bare.startswith("test"):
+                    yield bare, unit
+
+    def _find_renamed(self, path: str, unit: CodeUnit) -> CodeUnit | None:
+        """The same test under a new name, while another one of the file has its old name.
+
+        Of two tests with one name only the second runs, until it gets a name of its own.
+        """
+        now = self.new[path].units.get(unit.name)
+        if now is None or unit.name == MODULE or now.shape == unit.shape or not unit.assertions:
+            return None
+        owner, _, bare = unit.name.rpartition(".")
+        for name, other in self.new[path].units.items():
+            is_test = name.rpartition(".")[2].startswith("test") and bare.startswith("test")
+            is_new = name not in self.old[path].units and name.rpartition(".")[0] == owner
+            if is_test and is_new and other.shape == unit.shape:
+                return other
+        return None
 
     def _find_moved(self, path: str, name: str, unit: CodeUnit) -> tuple[str, CodeUnit | None]:
         """The unit of that name that is new: in this file first, then in others."""
