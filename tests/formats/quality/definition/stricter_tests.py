@@ -62,6 +62,22 @@ DOUBLE = (
 )
 
 
+SAME = "def test_same():\n    assert f(1) == f(1)\n    assert f(1) == 2\n"
+TAPE = (
+    "const test = require('tape');\nconst f = require('./app');\n"
+    "test('f', (t) => {\n  t.test('inner', (st) => {\n    const x = f(1);\n"
+    "    st.deepEqual(x, { a: y });\n    st.end();\n  });\n});\n"
+)
+TRUTHS = ("ok", "pass", "truthy", "assert", "true")
+DEEP = "st.deepEqual(x, { a: y });"
+
+
+def tape(after: str, *, unsure: bool = False) -> Case:
+    base = {"app.js": "", "app.test.js": TAPE}
+    changed = {"app.test.js": TAPE.replace(DEEP, after)}
+    return Case("npx tape", base, changed, where="app.test.js", unsure=unsure)
+
+
 def helped(before: str, after: str, helpers: str = "") -> Case:
     changed = {T: after, **({"tests/helpers.py": helpers} if helpers else {})}
     return Case(PYTEST, {**F, T: before}, changed, where=T, unsure=True)
@@ -104,6 +120,17 @@ STRICTER: dict[str, Case] = {
     "the second of two tests with one name gets its own": fixed(
         DOUBLE, "test_two".join(DOUBLE.rsplit("test_zero", 1))
     ),
+    "two results of one call in another form": helped(
+        HEAD + SAME, HEAD + SAME.replace("== f(1)", "== f(1) == 2")
+    ),
+    "a comparison of Tape in another form": tape("st.ok(x.a === y);", unsure=True),
+    "one more assertion of Tape": tape(f"{DEEP}\n    st.ok(x);"),
+    "a step of a test that asserts nothing": Case(
+        "npx jest",
+        {"app.test.js": TAPE.replace("st.deep", "st.click('#a');\n    st.deep")},
+        {"app.test.js": TAPE.replace("st.deep", "st.click('#b');\n    st.deep")},
+        unsure=True,
+    ),
     "tests of Node in a group": node(GROUPED),
     "a test of Node that becomes a module": node(MODULE),
     "a module beside the program": node(MODULE.replace("./app.js", "./app.mjs"), unsure=True),
@@ -118,6 +145,21 @@ STRICTER: dict[str, Case] = {
 }
 
 WEAKER: dict[str, Case] = {
+    "the comparison of two results of one call": fixed(
+        HEAD + SAME, HEAD + SAME.replace("    assert f(1) == f(1)\n", "")
+    ),
+    "any result instead of the same one": fixed(
+        HEAD + SAME, HEAD + SAME.replace("== f(1)", "is not None")
+    ),
+    "the same result instead of a value": fixed(
+        HEAD + ADDS.replace("2", "1"), HEAD + ADDS.replace("2", "f(1)")
+    ),
+    "the same result of a method instead of a value": fixed(
+        UNITTEST_CASE, UNITTEST_CASE.replace("(f(1), 2)", "(f(1), f(1))")
+    ),
+    **{f"{word} of Tape instead of a value": tape(f"st.{word}(x);") for word in TRUTHS},
+    "a value of Tape that is gone": tape(""),
+    "pass of Tape with the values": tape("st.pass({ a: y });"),
     "a new helper that asserts less": helped(
         G_TEST,
         CALLS.format("check_both_ways"),

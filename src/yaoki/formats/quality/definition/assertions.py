@@ -30,11 +30,13 @@ _TABLES = (ast.List, ast.Tuple, ast.Set, ast.Dict)
 
 
 class AssertionKind(Enum):
-    """The kind of comparison that an assertion makes.  ROW: one case of a table.  CALL: a call that
-    discards its result, so it may contain assertions.
+    """The kind of comparison that an assertion makes.  SAME: with itself, so that the result of a
+    call is the same each time.  ROW: one case of a table.  CALL: a call that discards its result,
+    so it may contain assertions.
     """
 
     EQUAL = auto()
+    SAME = auto()
     OTHER = auto()
     TRUTH = auto()
     RAISES = auto()
@@ -142,6 +144,15 @@ def _any_error(head: ast.Call) -> bool:
     return any(last_name(one) in ANY_ERROR for one in head.args[:1])
 
 
+def _is_same(one: ast.expr, other: ast.expr) -> bool:
+    return ast.dump(one) == ast.dump(other)
+
+
+def has_call(node: ast.expr) -> bool:
+    """May two evaluations of it differ, as those of `f(1) == f(1)` or `await next`?"""
+    return any(isinstance(inner, ast.Call | ast.Await) for inner in ast.walk(node))
+
+
 def _conjuncts(test: ast.expr) -> Iterator[Assertion]:
     parts = test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else [test]
     for part in parts:
@@ -150,6 +161,8 @@ def _conjuncts(test: ast.expr) -> Iterator[Assertion]:
 
 def _kind(test: ast.expr) -> AssertionKind:
     if isinstance(test, ast.Compare) and all(isinstance(o, (ast.Eq, ast.Is)) for o in test.ops):
+        if any(_is_same(test.left, one) for one in test.comparators):
+            return AssertionKind.SAME
         return (
             AssertionKind.OTHER if any(map(_tolerates, test.comparators)) else AssertionKind.EQUAL
         )
@@ -167,7 +180,7 @@ def _is_always_true(test: ast.expr) -> bool:
     if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.Or):
         return any(surely_holds(value) for value in test.values)
     if isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], ast.Eq):
-        return ast.dump(test.left) == ast.dump(test.comparators[0])
+        return _is_same(test.left, test.comparators[0]) and not has_call(test)
     return (isinstance(test, _TABLES) and not is_empty(test)) or isinstance(test, ast.Lambda)
 
 
@@ -200,10 +213,10 @@ def _call_kind(name: str, call: ast.Call) -> AssertionKind | None:
             if surely_holds(call.args[0]) or _is_always_true(call.args[0])
             else _kind(call.args[0])
         )
-    if name == "assertequal" and len(call.args) > 1:
+    if any(word in name for word in _EQUAL) and len(call.args) > 1:
         one, other = call.args[:2]
-        if ast.dump(one) == ast.dump(other):
-            return None
+        if _is_same(one, other):
+            return AssertionKind.SAME if has_call(one) else None
     if any(word in name for word in _LOOSE) or any(k.arg in _TOLERANCES for k in call.keywords):
         return AssertionKind.OTHER
     return AssertionKind.EQUAL if any(word in name for word in _EQUAL) else AssertionKind.TRUTH

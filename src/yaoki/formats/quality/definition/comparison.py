@@ -50,7 +50,7 @@ class Coverage(Enum):
     LOST = auto()
 
 
-_WEAKER = frozenset({AssertionKind.TRUTH, AssertionKind.OTHER})
+_WEAKER = frozenset({AssertionKind.TRUTH, AssertionKind.OTHER, AssertionKind.SAME})
 _MAY_ASSERT = frozenset({AssertionKind.CALL, AssertionKind.TRUTH})
 
 

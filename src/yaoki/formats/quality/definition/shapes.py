@@ -27,7 +27,7 @@ from yaoki.formats.quality.suites import without_comments
 SPAN_CHARS_MAX = 2_000
 _START = lazy_compile(
     r"\bexpect\s*\(|\bassert\w*!?\s*\(|\bassert(?:\.\w+)+\s*\(|\b(?:t|require|suite|chai|should|Assert)"
-    r"\.\w+\s*\(|\bshould\.|\bXCTAssert\w*\s*\(|\b(?:eq|ne|ok|is|isnt|like|is_deeply)\s*\("
+    r"\.(?!(?:test|run|Run)\b)\w+\s*\(|\bshould\.|\bXCTAssert\w*\s*\(|\b(?:eq|ne|ok|is|isnt|like|is_deeply)\s*\("
     r"|\b(?:deep)?(?:strict|Strict)?Equal\s*\(|\b(?:strictEqual|deepEqual|rejects|throws)\s*\("
     r"|\bassert_\w+[ (]|\bverify\w*\s*\(|\bcheck\w*\s*\("
 )
@@ -40,6 +40,18 @@ _LOOSE = lazy_compile(
     r"toBeTruthy|toBeDefined|toBeFalsy|anything\(\)|expect\.any|not\.toBeNull|not\.toBe\b|toBeInstanceOf"
     r"|assert\.ok|assert\(|assert!\(|assertTrue|assertNotNull|notEqual|be_truthy|not_to|to be_a"
 )
+# Tape and others hand the assertions to the test, under any name: `st.ok(x)`.
+_RECEIVER = lazy_compile(
+    r"\b(?:test|it|tape|specify)(?:\.\w{1,20})?\s*\(\s*(?:(['\"`])[^\n]{0,300}?\1\s*,\s*)?"
+    r"(?:\{[^{}\n]{0,200}\}\s*,\s*)?(?:async\s*)?(?:function\b\s*\w{0,80}\s*)?"
+    r"(?:\(\s*([A-Za-z_$][\w$]{0,80})\s*\)\s*(?:=>|\{)|([A-Za-z_$][\w$]{0,80})\s*=>)"
+)
+_VERB = (
+    r"(?:\w*(?:[eE]qual|[sS]ame|[tT]hrows|[rR]ejects|[mM]atch|[lL]ike)\w*|ok|notOk|true|false|truthy"
+    r"|falsy|pass|fail|assert|is|not|is[A-Z]\w*|has\w*|regex|notRegex|snapshot|resolves|error)"
+)
+_TRUTH = lazy_compile(r"(?:[\w$]+\.){1,3}(?:ok|pass|truthy|assert|true|notOk|falsy|false)\s*\(")
+_COMPARED = lazy_compile(r"[=!]==?|[<>]=?|\b(?:eq|ne|is)\b")
 _EQUALITY = lazy_compile(r"\btoBe\(|[eE]qual\w*\(|\bassert_eq|\bis\(|[=!]=")
 _BRACKET = lazy_compile(rf"{_LITERAL.pattern}|[\[\]{{}}]")
 _CODE = lazy_compile(r"=>|;|\breturn\b|\bfunction\b")
@@ -104,7 +116,8 @@ def compare_shapes(
     replaced = [count_replaced_names(path, text, base) for text in (before, after)]
     if replaced[1] > replaced[0]:
         judgement.items.append(FindingItem(path, _REPLACES, path))
-    lost, gained = differences(list(_shapes(old)), list(_shapes(new)))
+    receivers = _receivers(old, new)
+    lost, gained = differences(list(_shapes(old, receivers)), list(_shapes(new, receivers)))
     rows = [] if old == new else _table_rows(new)
     for one in lost:
         verdict = _match_state(one, gained)
@@ -145,11 +158,21 @@ def _add_mutes(path: str, old: str, new: str, judgement: Judgement) -> None:
     _main(path, old, new, judgement)
 
 
-def _shapes(text: str) -> Iterator[AssertionShape]:
-    at = 0
+def _receivers(*texts: str) -> frozenset[str]:
+    """The names under which tests get their assertions."""
+    hits = (hit for text in texts for hit in _RECEIVER.finditer(text))
+    return frozenset(hit[2] or hit[3] for hit in hits)
+
+
+def _shapes(text: str, receivers: frozenset[str] = frozenset()) -> Iterator[AssertionShape]:
+    at, start = 0, _START
     for match in _GO.finditer(text):
         yield _shape(match[1])
-    while hit := _START.search(text, at):
+    if receivers:
+        names = "|".join(map(re.escape, sorted(receivers)))
+        own = rf"(?<![\w$.])(?:{names})\.{_VERB}\s*\("
+        start = re.compile(f"{own}|{_START.pattern}")
+    while hit := start.search(text, at):
         end = _end(text, hit.end())
         yield _shape(text[hit.start() : end])
         at = max(end, hit.end())
@@ -159,9 +182,9 @@ def _shape(span: str) -> AssertionShape:
     text = re.sub(r"\s+", "", span).rstrip(";,")
     bare = _LITERAL.sub(" ", span)
     names = frozenset(_NAME.findall(bare))
-    return AssertionShape(
-        text, frozenset(_LITERAL.findall(span)), names, _LOOSE.search(span) is not None
-    )
+    is_truth = _TRUTH.match(span) is not None and not _COMPARED.search(bare)
+    is_loose = is_truth or _LOOSE.search(span) is not None
+    return AssertionShape(text, frozenset(_LITERAL.findall(span)), names, is_loose)
 
 
 def _end(text: str, at: int) -> int:
