@@ -6,13 +6,14 @@ import pytest
 
 from tests.formats.quality.definition.cases import Case, review_case
 from tests.formats.quality.definition.honest_changes import HONEST
+from tests.formats.quality.definition.listed_data import UNLISTED
 from tests.formats.quality.definition.moved_settings import MOVED
 from tests.formats.quality.definition.stricter_tests import STRICTER
 
 pytestmark = pytest.mark.spec("16.7")
 
 
-ALL_HONEST = {**HONEST, **STRICTER, **MOVED}
+ALL_HONEST = {**HONEST, **STRICTER, **MOVED, **UNLISTED}
 
 
 @pytest.mark.parametrize("case", ALL_HONEST.values(), ids=ALL_HONEST)

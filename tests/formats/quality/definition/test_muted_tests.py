@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.formats.quality.definition.cases import Case, review_case
+from tests.formats.quality.definition.listed_data import LISTED
 from tests.formats.quality.definition.moved_settings import NOT_MOVED
 from tests.formats.quality.definition.muted_tests import DOUBTS, GO, JS, MUTES, go, js, py
 from tests.formats.quality.definition.stricter_tests import WEAKER as WEAKER_TESTS
@@ -51,7 +52,10 @@ def test_an_assertion_of_something_else_is_called_removed(case: Case) -> None:
     assert item.message.startswith("an assertion was removed or loosened: ")
 
 
-@pytest.mark.parametrize("case", DOUBTS.values(), ids=DOUBTS)
+ALL_DOUBTS = {**DOUBTS, **LISTED}
+
+
+@pytest.mark.parametrize("case", ALL_DOUBTS.values(), ids=ALL_DOUBTS)
 def test_an_unclear_change_is_undecided(case: Case) -> None:
     found = review_case(case)
 

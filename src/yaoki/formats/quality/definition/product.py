@@ -25,7 +25,7 @@ from yaoki.formats.quality.definition.tools import READERS, program_of
 from yaoki.formats.quality.suites import is_test_path
 
 FILES_MAX = 2_000
-_CODE = lazy_compile(r"\.(?:py|[cm]?[jt]sx?|rb|go|rs|java|kt|php|sh|c|cc|cpp|cs|swift)$")
+CODE = lazy_compile(r"\.(?:py|[cm]?[jt]sx?|rb|go|rs|java|kt|php|sh|c|cc|cpp|cs|swift)$")
 _STARTS = lazy_compile(
     r"subprocess|os\.system|os\.exec|Popen|runpy|importlib|\bexec\(|pexpect|sh\."
 )
@@ -145,12 +145,16 @@ class Product:
     def _reads(self, path: str) -> bool:
         """Does the program itself name this data file?"""
         name = path.rsplit("/", 1)[-1]
+        return any(name in text for text in self.program_texts())
+
+    def program_texts(self) -> Iterator[str]:
+        """The code that is neither a test nor a part of a check."""
         code = [
             one
             for one in sorted(self.base.paths)
-            if _CODE.search(one) and not is_test_path(one) and one not in self.reach.roles
+            if CODE.search(one) and not is_test_path(one) and one not in self.reach.roles
         ]
-        return any(name in self.base.text(one) for one in code[:FILES_MAX])
+        return (self.base.text(one) for one in code[:FILES_MAX])
 
     def _is_subject(self, path: str) -> bool:
         """Do tests examine only this data file, so that it is their subject?
@@ -164,9 +168,10 @@ class Product:
             for one, role in self.reach.roles.items()
             if role in roles and not is_data(one) and name in self.base.text(one)
         ]
-        return bool(readers) and not any(self._runs_program(one) for one in readers)
+        return bool(readers) and not any(self.runs_program(one) for one in readers)
 
-    def _runs_program(self, path: str) -> bool:
+    def runs_program(self, path: str) -> bool:
+        """Does a test or script run more than itself?"""
         text = self.base.text(path)
         language = script_language(path, text)
         if language == "py":

@@ -26,6 +26,7 @@ from yaoki.formats.quality.definition.examiner_settings import may_examine_less
 from yaoki.formats.quality.definition.file_changes import FileChanges
 from yaoki.formats.quality.definition.file_index import FileIndex
 from yaoki.formats.quality.definition.import_hooks import find_hiding_files
+from yaoki.formats.quality.definition.listed_data import find_listed_data
 from yaoki.formats.quality.definition.node_modules import find_new_packages
 from yaoki.formats.quality.definition.node_names import find_redirecting_manifests
 from yaoki.formats.quality.definition.optional_files import find_optional_files
@@ -150,6 +151,7 @@ class _Review:
         for change in changes:
             self._file(change, changes)
             self._mode(change)
+        self._listed_data(changes)
         self._shadows(changes)
         for path in find_optional_files(changes, self.before, self.after, self.product):
             self.unsure[path] = None
@@ -169,6 +171,20 @@ class _Review:
                     self.items.append(FindingItem(path, words, path))
                     continue
                 yield Change(path, self.base.text(path), text, ())
+
+    def _listed_data(self, changes: Sequence[Change]) -> None:
+        listed = find_listed_data((change.path for change in changes), self.product)
+        for change in changes:
+            before, after = change.before or "", change.after
+            if change.path not in listed or before == after:
+                continue
+            asked = (
+                self.product.asks_to_remove(change.path)
+                if after is None
+                else self.product.asks_for(change.path, before, after)
+            )
+            if not asked:
+                self.unsure[change.path] = None
 
     # -------------------------------------------------------------- tests
 
