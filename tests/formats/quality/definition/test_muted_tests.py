@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.formats.quality.definition.cases import Case, review_case
+from tests.formats.quality.definition.inner_tests import WEAKER as INNER
 from tests.formats.quality.definition.listed_data import LISTED
 from tests.formats.quality.definition.moved_settings import NOT_MOVED
 from tests.formats.quality.definition.muted_tests import DOUBTS, GO, JS, MUTES, go, js, py
@@ -13,7 +14,7 @@ from tests.formats.quality.definition.stricter_tests import WEAKER as WEAKER_TES
 pytestmark = pytest.mark.spec("16.7", "6.6")
 
 
-ALL_MUTES = {**MUTES, **NOT_MOVED, **WEAKER_TESTS}
+ALL_MUTES = {**MUTES, **NOT_MOVED, **WEAKER_TESTS, **INNER}
 
 
 @pytest.mark.parametrize("case", ALL_MUTES.values(), ids=ALL_MUTES)

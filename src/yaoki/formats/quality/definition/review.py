@@ -26,6 +26,7 @@ from yaoki.formats.quality.definition.examiner_settings import may_examine_less
 from yaoki.formats.quality.definition.file_changes import FileChanges
 from yaoki.formats.quality.definition.file_index import FileIndex
 from yaoki.formats.quality.definition.import_hooks import find_hiding_files
+from yaoki.formats.quality.definition.inner_tests import find_inner_tests
 from yaoki.formats.quality.definition.listed_data import find_listed_data
 from yaoki.formats.quality.definition.node_modules import find_new_packages
 from yaoki.formats.quality.definition.node_names import find_redirecting_manifests
@@ -114,6 +115,7 @@ class _Review:
     unsure: dict[str, None] = field(default_factory=dict)
     suites: SuiteChanges = field(default_factory=SuiteChanges)
     tables: CaseTables = field(default_factory=CaseTables)
+    inner_suites: set[str] = field(default_factory=set)
     # Files whose section for pytest is compared with the one that pytest read before.
     equal_settings: frozenset[str] = frozenset()
 
@@ -202,9 +204,13 @@ class _Review:
                 suites.add(change)
             elif is_test_path(change.path) and not is_data(change.path):
                 others.append(change)
+        inner = list(self._inner_tests(changes))
+        for change in inner:
+            suites.add(change)
         for path, judgement in self._judge_suites().items():
+            judgement.is_unsure &= path not in self.inner_suites
             self._add_judgement(path, judgement)
-        tests = [c for c in changes if is_test_path(c.path) and not is_data(c.path)]
+        tests = [c for c in changes if is_test_path(c.path) and not is_data(c.path)] + inner
         for change in others:
             self.tables.add(change, suites.removed_subjects)
         self.items += [
@@ -224,6 +230,16 @@ class _Review:
                 judgement = Judgement()
                 judge_new_file(change.path, change.after, judgement, self.base)
                 self._add_judgement(change.path, judgement)
+
+    def _inner_tests(self, changes: Sequence[Change]) -> Iterator[Change]:
+        """The tests in files of the program, apart from a file that the goal asks to remove."""
+        for change in find_inner_tests(changes, self.base, self.before.commands):
+            is_asked = change.path not in self.candidate.paths and self.product.asks_to_remove(
+                change.path
+            )
+            if not is_asked and not self._is_suite(change.path):
+                self.inner_suites.add(change.path)
+                yield with_asked_names(change, self.suites.renames)
 
     def _with_asked_names(self, change: Change) -> Change:
         if not (self._is_suite(change.path) or is_test_path(change.path)):
@@ -272,7 +288,7 @@ class _Review:
         self._add_judgement(path, judgement)
 
     def _sources(self, change: Change) -> tuple[PythonSource, PythonSource]:
-        if change.path in self.suites.old:
+        if change.path in self.suites.old and change.path not in self.inner_suites:
             return self.suites.old[change.path], self.suites.new[change.path]
         return parse_source(change.before or ""), parse_source(change.after or "")
 
