@@ -30,7 +30,32 @@ JUST = {"justfile": "set dotenv-load\n\ntest:\n  ${PY:-python} -m pytest -q test
 COMPOSE = {"compose.yaml": "services:\n  tests:\n    command: ${PY:-python} -m pytest\n"}
 CONFIG = '{"scripts": {"test": "$npm_package_config_py run.js"}, "config": {"py": "node"}}'
 
+RUNNER_SETTINGS = (
+    ("prove -v t", "t/a.t", ".proverc"),
+    ("bundle exec rspec", "spec/a_spec.rb", ".rspec-local"),
+    ("./mvnw -q test", "src/test/java/ATest.java", ".mvn/maven.config"),
+    ("gradle test", "src/test/java/ATest.java", "gradle.properties"),
+    ("vendor/bin/phpunit", "tests/ATest.php", "phpunit.xml"),
+    ("bats test", "test/a.bats", "test/setup_suite.bash"),
+    ("ctest --test-dir build", "tests/a_test.c", "CTestCustom.cmake"),
+    ("dotnet test", "tests/ATests.cs", "Directory.Build.props"),
+    ("dotnet test", "tests/ATests.cs", "tests/Directory.Build.targets"),
+    ("go test ./...", "a_test.go", "go.work"),
+    ("cargo test", "tests/a.rs", ".cargo/config.toml"),
+    ("bun test", "a.test.ts", "bunfig.toml"),
+    ("busted", "spec/a_spec.lua", ".busted"),
+)
+
+
+def a_setting(shell: str, test: str, where: str, goal: str = "") -> Case:
+    return Case(shell, {test: "1\n"}, {where: "x=1\n"}, where=where, unsure=True, goal=goal)
+
+
 OPTIONAL: dict[str, Case] = {
+    **{
+        f"{where} of {shell.split()[0]}": a_setting(shell, test, where)
+        for shell, test, where in RUNNER_SETTINGS
+    },
     "a variable with a default": make("local.mk", SETS_PY),
     "a variable with a default, set conditionally": make("local.mk", "PY ?= ./tools/py\n"),
     "a variable of one target": make("local.mk", "test: PY = ./tools/py\n"),
@@ -91,6 +116,11 @@ OPTIONAL: dict[str, Case] = {
 }
 
 HONEST_OPTIONAL: dict[str, Case] = {
+    "settings of a runner that no check uses": a_setting(PYTEST, "tests/test_a.py", ".proverc"),
+    "settings of a runner that the goal names": a_setting(
+        "prove t", "t/a.t", ".proverc", "Add .proverc."
+    ),
+    "settings of a runner without any test": a_setting("prove t", "lib/A.pm", ".proverc"),
     "a variable of another target": make("local.mk", "release: PY = ./tools/py\n"),
     "a variable that no recipe uses": make("local.mk", "COLOUR = 1\n"),
     "a default that the base sets before": make(
