@@ -9,12 +9,13 @@ from tests.formats.quality.definition.inner_tests import WEAKER as INNER
 from tests.formats.quality.definition.listed_data import LISTED
 from tests.formats.quality.definition.moved_settings import NOT_MOVED
 from tests.formats.quality.definition.muted_tests import DOUBTS, GO, JS, MUTES, go, js, py
+from tests.formats.quality.definition.replaced_macros import REPLACED
 from tests.formats.quality.definition.stricter_tests import WEAKER as WEAKER_TESTS
 
 pytestmark = pytest.mark.spec("16.7", "6.6")
 
 
-ALL_MUTES = {**MUTES, **NOT_MOVED, **WEAKER_TESTS, **INNER}
+ALL_MUTES = {**MUTES, **NOT_MOVED, **WEAKER_TESTS, **INNER, **REPLACED}
 
 
 @pytest.mark.parametrize("case", ALL_MUTES.values(), ids=ALL_MUTES)

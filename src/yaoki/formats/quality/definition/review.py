@@ -19,6 +19,7 @@ from yaoki.core.model.check_definition import DefinitionReview, TreeView
 from yaoki.core.scope import is_in_scope
 from yaoki.formats.quality import integrity, loosened_settings
 from yaoki.formats.quality.definition import plugins, pytest_settings, recipes, settings
+from yaoki.formats.quality.definition.c_macros import find_replaced_macros
 from yaoki.formats.quality.definition.case_tables import CaseTables
 from yaoki.formats.quality.definition.comparison import Judgement
 from yaoki.formats.quality.definition.displaced_files import find_displacing_files
@@ -280,6 +281,8 @@ class _Review:
             plugins.judge_replaced_names(path, old, new, self.base, judgement)
             if loaded:
                 plugins.judge_plugin(path, old, new, self.base, judgement)
+        for name in find_replaced_macros(change, self.base):
+            judgement.items.append(FindingItem(name, plugins.REPLACES, path))
         self._settings(change, judgement)
         judgement.is_unsure |= hides_files(change, self.base, self.candidate, self.before)
         judgement.is_unsure |= may_examine_less(change, self.before)
