@@ -18,6 +18,7 @@ from yaoki.formats.quality.definition.file_index import FileIndex
 from yaoki.formats.quality.definition.python_modules import find_module
 from yaoki.formats.quality.definition.references import python_imports
 from yaoki.formats.quality.definition.roles import is_in_test_folder, is_support
+from yaoki.formats.quality.definition.units import parse_source
 from yaoki.formats.quality.python import parse_python
 from yaoki.formats.quality.suites import is_test_path
 
@@ -33,16 +34,43 @@ _BINDS = lazy_compile(
 )
 
 
+# What any test file may do, while it is imported, to the modules that later ones import.
+_LEADS_AWAY = lazy_compile(
+    r"\bmeta_path\b|\bpath_hooks\b|\bpath_importer_cache\b|__pycache__|\bpy_compile\b|\bcompileall\b"
+    r"|\.pyc\b|\bcache_from_source\b|\bUNCHECKED_HASH\b"
+)
+_MAY_REBIND = lazy_compile(
+    r"\bvars\(|__dict__|\bsetattr\(|\bmodules\[|^\w+(?:\.\w+)+ *=", re.MULTILINE
+)
+
+
 def find_hiding_files(
     changes: Sequence[Change], base: FileIndex, candidate: FileIndex
 ) -> Iterator[str]:
     """Changed files that decide, while they are imported, what older tests import after them."""
     changed = {one.path: one for one in changes if one.after and one.before != one.after}
     firsts = [path for path in changed if _is_loaded_first(path)]
-    for path in sorted({*firsts, *_imported_by(firsts, changed, candidate)}):
+    helpers = _only_for_conftests(changed, candidate)
+    for path in sorted({*firsts, *helpers, *_imported_by(firsts, changed, candidate)}):
         one = changed[path]
-        if _adds(_IMPORTS, one) or (_is_package(path) and _hides_modules(one, base, candidate)):
+        hides = _is_package(path) and _hides_modules(one, base, candidate)
+        if hides or _adds(_IMPORTS, one) or _rebinds_names(one):
             yield path
+    for path in sorted(changed.keys() - set(firsts)):
+        is_test = path.endswith(".py") and is_test_path(path)
+        if is_test and _adds(_LEADS_AWAY, changed[path]):
+            yield path
+
+
+def _rebinds_names(change: Change) -> bool:
+    """Does it give the names of other modules another value?"""
+    before, after = change.before or "", change.after or ""
+    if is_test_path(change.path) or not _MAY_REBIND.search(after):
+        return False
+    old, new = (
+        {words for words, _ in parse_source(text).replaced_names} for text in (before, after)
+    )
+    return bool(new - old)
 
 
 def _is_package(path: str) -> bool:
@@ -52,6 +80,35 @@ def _is_package(path: str) -> bool:
 def _is_loaded_first(path: str) -> bool:
     own = is_test_path(path) or is_in_test_folder(path)
     return basename(path) == "conftest.py" or (own and _is_package(path))
+
+
+def _only_for_conftests(changed: dict[str, Change], candidate: FileIndex) -> list[str]:
+    """Changed modules that conftest files import, and no other file does."""
+    sources = [
+        path
+        for path, one in changed.items()
+        if path.endswith(".py")
+        and not is_test_path(path)
+        and (_MAY_REBIND.search(one.after or "") or _IMPORTS.search(one.after or ""))
+    ]
+    if not sources:
+        return []
+    everywhere = [path for path in sorted(candidate.paths) if path.endswith(".py")]
+    conftests = [path for path in everywhere if basename(path) == "conftest.py"]
+    imported = {
+        one for path in conftests for one in python_imports(candidate.text(path), path, candidate)
+    }
+    helpers = [path for path in sources if path in imported and basename(path) != "__init__.py"]
+    return [path for path in helpers if not _is_used_elsewhere(path, everywhere, candidate)]
+
+
+def _is_used_elsewhere(path: str, everywhere: Sequence[str], candidate: FileIndex) -> bool:
+    named = re.compile(rf"\b{re.escape(basename(path).removesuffix('.py'))}\b")
+    others = (one for one in everywhere if one != path and basename(one) != "conftest.py")
+    texts = ((one, candidate.text(one)) for one in others)
+    return any(
+        named.search(text) and path in python_imports(text, one, candidate) for one, text in texts
+    )
 
 
 def _imported_by(

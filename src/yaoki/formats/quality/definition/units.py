@@ -25,6 +25,9 @@ from yaoki.formats.quality.python import parse_python
 from yaoki.formats.quality.python_suites import last_name, never_holds, surely_holds
 
 MODULE = "<module>"
+_CHANGES = frozenset(
+    {"update", "setdefault", "pop", "popitem", "clear", "__setitem__", "__delitem__"}
+)
 _FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -281,16 +284,37 @@ def _rebound_names(body: Sequence[ast.stmt], source: PythonSource) -> Iterator[t
             first = node.args[0]
             if name in ("setattr", "delattr") and _root(first) in source.imported_names:
                 yield ast.unparse(node)[:120], node.lineno
+        if isinstance(node, ast.Call) and _updated_namespace(node) in source.imported_names:
+            yield f"{_updated_namespace(node)}.__dict__", node.lineno
 
 
 def _foreign(target: ast.expr, source: PythonSource) -> str:
     if isinstance(target, ast.Attribute) and _root(target) in source.imported_names:
         return ast.unparse(target)
     if isinstance(target, ast.Subscript):
+        if (owner := _namespace_owner(target.value)) in source.imported_names:
+            return f"{owner}.__dict__"
         text = ast.unparse(target)
         if text.startswith(("sys.modules[", "globals()[", "builtins.", "__builtins__")):
             return text
     return ""
+
+
+def _updated_namespace(call: ast.Call) -> str:
+    """The module whose names `vars(calc).update(…)` or `calc.__dict__.pop(…)` changes."""
+    func = call.func
+    is_change = isinstance(func, ast.Attribute) and func.attr in _CHANGES
+    return _namespace_owner(func.value) if is_change and isinstance(func, ast.Attribute) else ""
+
+
+def _namespace_owner(node: ast.expr) -> str:
+    match node:
+        case ast.Call(func=ast.Name(id="vars"), args=[owner]):
+            return _root(owner)
+        case ast.Attribute(attr="__dict__", value=owner):
+            return _root(owner)
+        case _:
+            return ""
 
 
 def _root(node: ast.expr) -> str:
