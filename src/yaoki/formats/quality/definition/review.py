@@ -33,6 +33,7 @@ from yaoki.formats.quality.definition.node_modules import find_new_packages
 from yaoki.formats.quality.definition.node_names import find_redirecting_manifests
 from yaoki.formats.quality.definition.optional_files import find_optional_files
 from yaoki.formats.quality.definition.product import Product
+from yaoki.formats.quality.definition.program_comparisons import judge_comparisons
 from yaoki.formats.quality.definition.program_names import ProgramNames
 from yaoki.formats.quality.definition.pytest_settings import find_equal_settings
 from yaoki.formats.quality.definition.reach import find_reached_files
@@ -281,6 +282,7 @@ class _Review:
             plugins.judge_replaced_names(path, old, new, self.base, judgement)
             if loaded:
                 plugins.judge_plugin(path, old, new, self.base, judgement)
+        judge_comparisons(change, self.base, self.goal, judgement)
         for name in find_replaced_macros(change, self.base):
             judgement.items.append(FindingItem(name, plugins.REPLACES, path))
         self._settings(change, judgement)
