@@ -6,7 +6,6 @@ still made cannot be read from the text: the check must also pass with the base'
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Iterator
 from posixpath import basename, dirname
 
@@ -43,7 +42,12 @@ def find_listed_data(changed: Iterable[str], product: Product) -> frozenset[str]
     for path, folders in _listings(product):
         if product.runs_program(path):
             found |= {one for one in data if _is_below(one, folders)}
-    return frozenset(one for one in found if not _is_read_by_program(one, product))
+    parts = _parts_in_program(product) if found else frozenset()
+    return frozenset(
+        one
+        for one in found
+        if parts.isdisjoint((basename(one), basename(dirname(one)))) and not product.is_named(one)
+    )
 
 
 def _may_be_case(path: str) -> bool:
@@ -82,11 +86,13 @@ def _is_below(path: str, folders: Collection[str]) -> bool:
     return bool(above)
 
 
-def _is_read_by_program(path: str, product: Product) -> bool:
-    """Does the program read the file or its folder, so that it is no case of the tests?"""
-    names = {basename(path), basename(dirname(path))} - {""}
-    either = "|".join(map(re.escape, names))
-    word = re.compile(rf"['\"`](?:[\w./-]*/)?(?:{either})(?:/[\w.*{{}}$/-]*)?['\"`]")
-    return product.is_named(path) or any(
-        word.search(text) and _READS.search(text) for text in product.program_texts()
+def _parts_in_program(product: Product) -> frozenset[str]:
+    """The names in the paths that the program reads: such data is no case of the tests."""
+    texts = (text for text in product.program_texts() if _READS.search(text))
+    return frozenset(
+        part for text in texts for one in string_literals(text) for part in _split(one)
     )
+
+
+def _split(literal: str) -> list[str]:
+    return literal.split("/") if len(literal) < 200 else []
