@@ -39,6 +39,8 @@ RUNNER_SETTINGS = (
     ("bats test", "test/a.bats", "test/setup_suite.bash"),
     ("ctest --test-dir build", "tests/a_test.c", "CTestCustom.cmake"),
     ("dotnet test", "tests/ATests.cs", "Directory.Build.props"),
+    ("dotnet test", "Calc.Tests/A.cs", "Directory.Build.props"),
+    ("ctest", "CMakeLists.txt", "build/CTestCustom.cmake"),
     ("dotnet test", "tests/ATests.cs", "tests/Directory.Build.targets"),
     ("go test ./...", "a_test.go", "go.work"),
     ("cargo test", "tests/a.rs", ".cargo/config.toml"),
@@ -53,7 +55,7 @@ def a_setting(shell: str, test: str, where: str, goal: str = "") -> Case:
 
 OPTIONAL: dict[str, Case] = {
     **{
-        f"{where} of {shell.split()[0]}": a_setting(shell, test, where)
+        f"{where} of {shell.split()[0]} and {test}": a_setting(shell, test, where)
         for shell, test, where in RUNNER_SETTINGS
     },
     "a variable with a default": make("local.mk", SETS_PY),

@@ -10,7 +10,6 @@ from yaoki.formats.quality.definition.file_index import FileIndex
 from yaoki.formats.quality.definition.product import Product
 from yaoki.formats.quality.definition.reached_files import FileRole, ReachedFiles
 from yaoki.formats.quality.model import Change
-from yaoki.formats.quality.suites import is_test_path
 
 # Many programs read these without an option: just, docker compose, pipenv, bun, vite, mise.
 _ENVIRONMENT = lazy_compile(
@@ -48,6 +47,8 @@ _OF_RUNNER = (
     (("sbt",), r"(?:^|/)\.(?:sbtopts|jvmopts)$"),
     (("Rscript", "R"), r"(?:^|/)\.Rprofile$"),
 )
+# Without any test there is nothing that such a file could weaken.
+_HAS_TESTS = lazy_compile(r"test|spec|\.t$|(?:^|/)CMakeLists\.txt$", re.IGNORECASE)
 # People copy these; no program reads them.
 _TEMPLATE = lazy_compile(r"\.(?:example|sample|template|dist)$")
 _READING = frozenset(FileRole) - {FileRole.DATA, FileRole.PROGRAM}
@@ -57,7 +58,7 @@ def find_optional_files(
     changes: Sequence[Change], before: ReachedFiles, after: ReachedFiles, product: Product
 ) -> Iterator[str]:
     """Without them the check must pass, too.  A file that the goal names is the work itself."""
-    has_tests = any(is_test_path(one) or one.endswith(".t") for one in product.base.paths)
+    has_tests = any(map(_HAS_TESTS.search, product.base.paths))
     settings = _settings_of(before.tools) if has_tests else None
     for change in changes:
         path = change.path
