@@ -78,6 +78,18 @@ def tape(after: str, *, unsure: bool = False) -> Case:
     return Case("npx tape", base, changed, where="app.test.js", unsure=unsure)
 
 
+# The file has a row of each value already.
+ROWS = (
+    "const f = require('./app');\nconst rows = [['q', { a: 2, b: 3 }], ['0=foo', 0, 'foo']];\n"
+    "test('f', (t) => {\n  LINE\n});\n"
+)
+
+
+def matcher(before: str, after: str, *, unsure: bool = False) -> Case:
+    base, changed = ({"app.test.js": ROWS.replace("LINE", line)} for line in (before, after))
+    return Case("npx jest", base, changed, where="app.test.js", unsure=unsure)
+
+
 def helped(before: str, after: str, helpers: str = "") -> Case:
     changed = {T: after, **({"tests/helpers.py": helpers} if helpers else {})}
     return Case(PYTEST, {**F, T: before}, changed, where=T, unsure=True)
@@ -131,6 +143,19 @@ STRICTER: dict[str, Case] = {
         {"app.test.js": TAPE.replace("st.deep", "st.click('#b');\n    st.deep")},
         unsure=True,
     ),
+    "a value in another form": matcher(
+        "expect(f(1)).toEqual({ a: 2 });", "expect(f(1)).toStrictEqual({ a: 2 });", unsure=True
+    ),
+    "an error with its message": matcher(
+        "expect(() => f(1)).toThrow(TypeError);",
+        "expect(() => f(1)).toThrow(new TypeError('no'));",
+        unsure=True,
+    ),
+    "values that become new rows of a table": matcher(
+        "expect(f(1)).toEqual({ a: 2 });",
+        "for (const [n, a] of [[1, 2], [2, 4]]) expect(f(n)).toEqual({ a });",
+        unsure=True,
+    ),
     "tests of Node in a group": node(GROUPED),
     "a test of Node that becomes a module": node(MODULE),
     "a module beside the program": node(MODULE.replace("./app.js", "./app.mjs"), unsure=True),
@@ -156,6 +181,31 @@ WEAKER: dict[str, Case] = {
     ),
     "the same result of a method instead of a value": fixed(
         UNITTEST_CASE, UNITTEST_CASE.replace("(f(1), 2)", "(f(1), f(1))")
+    ),
+    "a part of a value": matcher(
+        "expect(f(1)).toEqual({ a: 2 });", "expect(f(1)).toMatchObject({});"
+    ),
+    "a part of a value with all its members": matcher(
+        "expect(f(1)).toEqual({ a: 2 });", "expect(f(1)).toMatchObject({ a: 2 });"
+    ),
+    "a list that contains the value": matcher(
+        "expect(f(1)).toEqual([2]);", "expect(f(1)).toContain(2);"
+    ),
+    "any error": matcher("expect(() => f(1)).toThrow(TypeError);", "expect(() => f(1)).toThrow();"),
+    "any error of Node": matcher(
+        "assert.throws(() => f(1), TypeError);", "assert.throws(() => f(1));"
+    ),
+    "any error of Chai": matcher(
+        "expect(() => f(1)).to.throw(TypeError);", "expect(() => f(1)).to.throw();"
+    ),
+    "a type of Chai instead of a value": matcher(
+        "expect(f(1)).to.deep.equal({ a: 3 });", "expect(f(1)).to.be.an('object');"
+    ),
+    "a part of Chai instead of a value": matcher(
+        "expect(f(1)).to.deep.equal({ a: 3 });", "expect(f(1)).to.include({});"
+    ),
+    "truth instead of a value that a row has": matcher(
+        "t.deepEqual(f('0=foo'), { 0: 'foo' });", "t.ok(f('0=foo'));"
     ),
     **{f"{word} of Tape instead of a value": tape(f"st.{word}(x);") for word in TRUTHS},
     "a value of Tape that is gone": tape(""),
