@@ -100,7 +100,7 @@ def test_tags_branches_and_pushes_of_a_sandboxed_agent_are_refused_and_counted(
     assert "commit on the branch that you are on" in words
     assert refs(sandboxed_project) == before
     report = sandboxed_project.yaoki("report").out
-    assert "the sandbox refused 5 acts" in report
+    assert "the sandbox refused 5 actions" in report
     assert "tag v1" in report
 
 
