@@ -86,6 +86,7 @@ pytestmark = pytest.mark.spec("0.5", "5.1")
 
 MOMENT = ClockAndChance(NOW, 0.5)
 CHECKOUT = "your checkout or your own settings"
+ADDED = "CHECKOUT_FILES_ADDED"
 WORKED = WorkCommitted(an_exit(), "head2", "tree2", ("a.py", "b.py"), diff_digest="diff2")
 FAILED, PASSED = Outcome.FAILED, Outcome.PASSED
 
@@ -250,6 +251,23 @@ def test_a_changed_checkout_is_reported_and_not_blamed(
     ]
     person = an_active_task(Stage.WORK, mode=AttemptMode.TAKEN_OVER)
     assert notes(decide_events(person, report), "CHECKOUT_CHANGED") == []
+
+
+@pytest.mark.spec("0.2")
+def test_new_files_in_the_checkout_are_noted_while_no_person_works() -> None:
+    names = tuple(f"checkout/f{n}" for n in range(7))
+    report = replace(WORKED, checkout_additions=names)
+    shown = ", ".join(names[:5])
+
+    assert notes(decide_events(an_active_task(Stage.WORK, attempt=2), report), ADDED) == [
+        {
+            "what": list(names),
+            "message": f"{shown} and 2 more appeared in your checkout while attempt 2 ran; "
+            "if that was not you: git status",
+        }
+    ]
+    person = an_active_task(Stage.WORK, mode=AttemptMode.TAKEN_OVER)
+    assert notes(decide_events(person, report), ADDED) == []
 
 
 @pytest.mark.spec("16.10")
