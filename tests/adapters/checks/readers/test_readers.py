@@ -656,6 +656,21 @@ def test_warnings_count_only_when_they_are_all_there_is() -> None:
     assert sarif(0, "warning", "error") == 1
 
 
+@pytest.mark.spec("6.2", "6.9")
+@pytest.mark.parametrize(("end", "count"), [("", 0), ("too many warnings (maximum: 0).", 1)])
+def test_warnings_of_eslint_do_not_explain_the_failure_of_another_command(
+    end: str, count: int
+) -> None:
+    """`eslint . && audit`: eslint fails for warnings only if there are too many, and says so."""
+    said = (
+        "\n/r/a.js\n  1:5  warning  Missing comment  no-warning-comments\n\n"
+        "✖ 1 problem (0 errors, 1 warning)\n\n"
+    )
+    reading = interpret_output(CommandOutput(1, said, f"ESLint found {end}" if end else "401"))
+
+    assert reading.failure_count == count
+
+
 @pytest.mark.spec("6.2")
 def test_suppressed_and_passed_sarif_results_are_not_failures() -> None:
     results = [

@@ -130,8 +130,14 @@ def _concise(hit: re.Match[str]) -> OutputEntry:
 
 
 def stylish_text(output: OutputLines) -> ParsedOutput | None:
-    """The default form of eslint: a line with the file, then its problems indented."""
-    return collect_entries(LINT_ERROR, _stylish(output.stdout_lines))
+    """The default form of eslint: a line with the file, then its problems indented.
+
+    eslint fails for warnings only if there are too many, and says so.
+    """
+    entries = tuple(_stylish(output.stdout_lines))
+    if not any("too many warnings" in line for line in output.lines):
+        entries = tuple(entry for entry in entries if not entry.is_warning)
+    return collect_entries(LINT_ERROR, entries)
 
 
 def _stylish(lines: Sequence[str]) -> Iterator[OutputEntry]:
