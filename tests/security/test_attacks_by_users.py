@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -82,9 +83,11 @@ def modules() -> str:
     return os.pathsep.join([str(SOURCE), *(p for p in sys.path if p.endswith("site-packages"))])
 
 
-def readable_python() -> str:
+@cache
+def readable_python(pycache: Path) -> str:
     """An interpreter that another user may start and that knows yaoki; "" when there is none."""
     env = {"PATH": PLAIN_PATH, "PYTHONPATH": modules(), "HOME": "/nonexistent"}
+    env["PYTHONPYCACHEPREFIX"] = str(pycache)
     for python in (sys.executable, shutil.which("python3", path=PLAIN_PATH) or ""):
         if (
             python
@@ -97,8 +100,18 @@ def readable_python() -> str:
 @pytest.fixture
 def folder() -> Iterator[Path]:
     """A folder that every user may enter: pytest's are private."""
+    yield from _make_folder(0o755)
+
+
+@pytest.fixture(scope="module")
+def others_pycache() -> Iterator[Path]:
+    """What the other user compiled: yaoki and its libraries, once for all tests."""
+    yield from _make_folder(0o777)
+
+
+def _make_folder(mode: int) -> Iterator[Path]:
     made = Path(tempfile.mkdtemp(prefix="walls-"))
-    made.chmod(0o755)
+    made.chmod(mode)
     yield made
     subprocess.run(("rm", "-rf", str(made)), check=False)
 
@@ -123,12 +136,12 @@ def test_another_user_cannot_read_the_files_of_yaoki(folder: Path, pycache: Path
 @pytest.mark.timeout(240)
 @pytest.mark.parametrize(("name", "n"), TRIED)
 def test_an_unprivileged_agent_is_confined_by_the_same_sandbox(
-    folder: Path, name: str, n: int
+    folder: Path, others_pycache: Path, name: str, n: int
 ) -> None:
     needs_bubblewrap()
-    if not (python := readable_python()):
+    if not (python := readable_python(others_pycache)):
         pytest.skip("no interpreter that another user may start knows yaoki")
-    project = OtherUsersProject(folder, folder / "pycache", python)
+    project = OtherUsersProject(folder, others_pycache, python)
     attack_runner = AttackRunner(project)
     CATALOGUES[name].furnish(attack_runner)
     project.change_owner()
