@@ -7,7 +7,14 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.project import GIT_IDENTITY, Project, a_plan, file_contains, writes
+from tests.acceptance.project import (
+    GIT_IDENTITY,
+    Project,
+    a_plan,
+    file_contains,
+    tap_script,
+    writes,
+)
 from tests.acceptance.test_agent_failures import event_data, run_one_task
 
 pytestmark = pytest.mark.acceptance
@@ -203,3 +210,24 @@ def test_a_wait_of_hours_delays_every_task_of_the_account_and_pauses_the_run_acr
     states = {t["name"]: (t["state"], t["attempt"]) for t in project.status()["tasks"]}
     assert states == {"a": ("WAITING", 1), "b": ("DONE", 1), "c": ("WAITING", 0)}
     assert "18.6" in project.yaoki("why", "a").out
+
+
+@pytest.mark.spec("6.4", "0.1")
+def test_a_missed_coverage_is_new_beside_a_known_failure(project: Project) -> None:
+    missed = "FAIL Required test coverage of 90% not reached. Total coverage: 57.14%"
+    tests = tap_script(old="grep -q good old.txt", new="true")
+    (project.repo / "tests.sh").write_text(f"test ! -e more.txt || echo '{missed}'\n{tests}")
+    (project.repo / "old.txt").write_text("bad\n")
+    project.git("add", "-A")
+    project.git(*GIT_IDENTITY, "commit", "-qm", "a failing test")
+    checks = {"tests": {"run": ["sh", "tests.sh"], "baseline": "known"}}
+    tasks = [
+        {"id": name, "checks": ["tests"], "retry": {"max_retries": 0}} for name in ("more", "other")
+    ]
+    script = {name: [writes(f"{name}.txt")] for name in ("more", "other")}
+
+    done = project.yaoki("run", project.plan(a_plan(script, tasks, checks)), "--quiet")
+
+    assert done.code == 4, done.out + done.err
+    assert project.task("other")["state"] == "DONE"
+    assert f"coverage: {missed}" in project.task("more")["question"]

@@ -671,6 +671,33 @@ def test_warnings_of_eslint_do_not_explain_the_failure_of_another_command(
     assert reading.failure_count == count
 
 
+@pytest.mark.spec("6.2", "6.4")
+@pytest.mark.parametrize(
+    "missed",
+    [
+        "FAIL Required test coverage of 90% not reached. Total coverage: 57.14%",
+        "Coverage failure: total of 57 is less than fail-under=90",
+        'Jest: "global" coverage threshold for lines (90%) not met: 57.14%',
+        "ERROR: Coverage for lines (57.14%) does not meet global threshold (90%)",
+        "ℹ Error: 57.14% line coverage does not meet threshold of 90%.",
+        "Line coverage (57.14%) is below the expected minimum coverage (90.00%).",
+    ],
+)
+def test_a_coverage_that_is_missed_is_a_failure_beside_those_of_tests(missed: str) -> None:
+    """Else a test that fails on the base as well would explain the exit code."""
+    failed = "FAILED tests/test_a.py::test_old - assert 2 == 3\n1 failed, 4 passed in 0.1s\n"
+
+    def names(code: int, out: str, err: str = "") -> list[str]:
+        return [item.name for item in interpret_output(CommandOutput(code, out, err)).items]
+
+    assert names(1, f"{missed}\n{failed}") == ["tests/test_a.py::test_old", "coverage"]
+    assert names(1, failed, f"{missed}\n") == ["tests/test_a.py::test_old", "coverage"]
+    assert names(1, failed) == ["tests/test_a.py::test_old"]
+    reading = interpret_output(CommandOutput(1, f"{missed}\n{failed}"))
+    assert reading.message.startswith("1 test failed: tests/test_a.py::test_old")
+    assert len(reading.params["failedTests"]) == len(reading.items)
+
+
 @pytest.mark.spec("6.2")
 def test_suppressed_and_passed_sarif_results_are_not_failures() -> None:
     results = [

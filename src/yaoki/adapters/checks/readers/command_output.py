@@ -56,6 +56,15 @@ class OutputLines:
         return self.stdout_lines + self.stderr_lines
 
 
+def list_lines(command: CommandOutput) -> tuple[str, ...]:
+    """The lines of both channels; of a long output those at its ends."""
+    return tuple(
+        line
+        for channel in (command.stdout, command.stderr)
+        for line in _split_lines(shorten_output(channel))
+    )
+
+
 def split_output(command: CommandOutput) -> OutputLines:
     stdout = shorten_output(command.stdout)
     return OutputLines(

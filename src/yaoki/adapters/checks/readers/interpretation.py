@@ -8,7 +8,7 @@ from dataclasses import field
 from typing import Any
 
 from yaoki.adapters.checks.findings import ITEMS_MAX
-from yaoki.adapters.checks.readers.command_output import CommandOutput
+from yaoki.adapters.checks.readers.command_output import CommandOutput, list_lines
 from yaoki.adapters.checks.readers.entries import (
     FILE_MISSING,
     FORMAT_ERROR,
@@ -25,6 +25,7 @@ from yaoki.adapters.checks.readers.locations import (
     relative_to_worktree,
     remove_worktree_path,
 )
+from yaoki.adapters.checks.readers.missed_coverage import find_missed_coverage
 from yaoki.adapters.checks.readers.node_assertions import name_compared_values
 from yaoki.adapters.checks.readers.suite_stop import MissingPackage, find_missing_packages
 from yaoki.adapters.checks.readers.tally import SuiteTally
@@ -75,7 +76,12 @@ def interpret_entries(
         return Interpretation(
             params=params_for_pattern(plan_pattern, (), "", command) | raw_params(command)
         )
-    entries = _relevant_entries(result, command)
+    failed = _relevant_entries(result, command)
+    # Only beside a failed test, which could hide it: alone it is what the output says.
+    missed = (
+        find_missed_coverage(list_lines(command)) if failed and _is_red(result, command) else ()
+    )
+    entries = (*failed, *missed)
     count = len(entries) + result.unlisted_count
     listed = tuple(_prepare_entry(entry, command) for entry in entries[:LIST_MAX])
     pattern = result.pattern if listed else ""
@@ -86,13 +92,17 @@ def interpret_entries(
         bool(listed) or command.exit_code == 0,
         _items(listed, pattern, count),
         params | raw_params(command),
-        _message(listed, pattern, count),
+        _message(listed, pattern, len(failed) + result.unlisted_count),
         pattern,
         count if listed else 0,
         result.tally,
         next((_short(entry.message, command, 300) for entry in entries if entry.is_load_error), ""),
         _find_missing(entries[:LIST_MAX], command),
     )
+
+
+def _is_red(result: ParsedOutput, command: CommandOutput) -> bool:
+    return result.pattern == TEST_FAILED and command.exit_code != 0
 
 
 def _find_missing(
