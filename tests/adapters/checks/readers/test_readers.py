@@ -677,7 +677,6 @@ def test_warnings_of_eslint_do_not_explain_the_failure_of_another_command(
     [
         "FAIL Required test coverage of 90% not reached. Total coverage: 57.14%",
         "Coverage failure: total of 57 is less than fail-under=90",
-        'Jest: "global" coverage threshold for lines (90%) not met: 57.14%',
         "ERROR: Coverage for lines (57.14%) does not meet global threshold (90%)",
         "ℹ Error: 57.14% line coverage does not meet threshold of 90%.",
         "Line coverage (57.14%) is below the expected minimum coverage (90.00%).",
@@ -696,6 +695,9 @@ def test_a_coverage_that_is_missed_is_a_failure_beside_those_of_tests(missed: st
     reading = interpret_output(CommandOutput(1, f"{missed}\n{failed}"))
     assert reading.message.startswith("1 test failed: tests/test_a.py::test_old")
     assert len(reading.params["failedTests"]) == len(reading.items)
+    alone = interpret_output(CommandOutput(1, f"{missed}\n4 passed in 0.1s\n"))
+    assert ([item.name for item in alone.items], alone.message) == (["coverage"], missed)
+    assert names(0, f"{missed}\n4 passed in 0.1s\n") == []
 
 
 @pytest.mark.spec("6.2")

@@ -72,16 +72,15 @@ def interpret_entries(
     result: ParsedOutput | None, command: CommandOutput, plan_pattern: str
 ) -> Interpretation:
     """The output of a failed command without any problem in it was not understood."""
+    missed = tuple(find_missed_coverage(list_lines(command))) if command.exit_code else ()
+    if result is None and missed:
+        result = ParsedOutput(TEST_FAILED)
     if result is None:
         return Interpretation(
             params=params_for_pattern(plan_pattern, (), "", command) | raw_params(command)
         )
     failed = _relevant_entries(result, command)
-    # Only beside a failed test, which could hide it: alone it is what the output says.
-    missed = (
-        find_missed_coverage(list_lines(command)) if failed and _is_red(result, command) else ()
-    )
-    entries = (*failed, *missed)
+    entries = (*failed, *(missed if result.pattern == TEST_FAILED else ()))
     count = len(entries) + result.unlisted_count
     listed = tuple(_prepare_entry(entry, command) for entry in entries[:LIST_MAX])
     pattern = result.pattern if listed else ""
@@ -92,17 +91,15 @@ def interpret_entries(
         bool(listed) or command.exit_code == 0,
         _items(listed, pattern, count),
         params | raw_params(command),
-        _message(listed, pattern, len(failed) + result.unlisted_count),
+        _message(listed, pattern, len(failed) + result.unlisted_count)
+        if failed
+        else "; ".join(entry.message for entry in listed),
         pattern,
         count if listed else 0,
         result.tally,
         next((_short(entry.message, command, 300) for entry in entries if entry.is_load_error), ""),
         _find_missing(entries[:LIST_MAX], command),
     )
-
-
-def _is_red(result: ParsedOutput, command: CommandOutput) -> bool:
-    return result.pattern == TEST_FAILED and command.exit_code != 0
 
 
 def _find_missing(

@@ -12,11 +12,11 @@ from yaoki.core.lazy_pattern import lazy_compile
 
 NAME = "coverage"
 LINES_MAX = 5
-# pytest-cov and coverage.py, Jest, nyc with c8 and vitest, Node's own runner, SimpleCov.
+# pytest-cov, coverage.py, nyc with c8 and vitest, Node's own runner, SimpleCov; the reader of Jest
+# has its own.
 _MISSED = lazy_compile(
     r"Required test coverage of \S{1,20} not reached"
     r"|Coverage failure: total of \S{1,20} is less than fail-under"
-    r"|coverage threshold for .{1,200} not met"
     r"|Coverage for \w{1,40} \(\S{1,20}\) does not meet .{0,80}threshold"
     r"|\S{1,20} \w{1,40} coverage does not meet threshold"
     r"|[Cc]overage \(\S{1,20}\) is below the expected minimum"
