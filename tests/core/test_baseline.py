@@ -8,6 +8,7 @@ import pytest
 
 from tests.builders import a_finding
 from yaoki.core.decide.baseline import (
+    ONLY_WARNINGS,
     as_baseline,
     describe_alike_failures,
     exception_kind,
@@ -16,6 +17,7 @@ from yaoki.core.decide.baseline import (
     weigh,
 )
 from yaoki.core.decide.integrity import compare_tests_run, vanished_tests
+from yaoki.core.lazy_dataclass import replace
 from yaoki.core.model import Finding, FindingItem, Outcome
 
 
@@ -190,6 +192,19 @@ def test_only_tests_of_the_same_file_or_name_replace_vanished_ones(
 
 
 @pytest.mark.spec("6.4", "0.6")
+@pytest.mark.parametrize("unexplained", ["now", "base"])
+def test_warnings_alone_do_not_explain_a_failure(unexplained: str) -> None:
+    """Another command behind the same check may have failed."""
+    named = a_finding(Outcome.FAILED, items=(FindingItem("a.js: unused"),))
+    warned = replace(named, params={ONLY_WARNINGS: True})
+    pair = (warned, named) if unexplained == "now" else (named, warned)
+
+    assert weigh(named, named, ()).outcome is Outcome.PASSED
+    judged = weigh(*pair, ())
+    assert judged.outcome is Outcome.FAILED
+    assert "old and new failures cannot be distinguished" in judged.message
+
+
 def test_a_test_named_like_the_end_of_a_shortened_list_is_a_test() -> None:
     """A failure called "and shows one more" made every guard undecidable."""
     base = a_finding(

@@ -24,6 +24,8 @@ from yaoki.core.text import format_count
 KNOWN_FAILURES = "known"
 # The param of a baseline that says why old failures cannot be distinguished from new ones.
 INCOMPARABLE = "incomparable"
+# The param of a failure for which the output names warnings alone: they may not be its cause.
+ONLY_WARNINGS = "onlyWarnings"
 RAW = ("errorOutput", "stdout", "stderr")
 # Params that the output readers set, with one entry for each item.
 LISTS = ("failedTests", "typeErrors", "lintErrors", "unformattedFiles")
@@ -138,7 +140,8 @@ def weigh(now: Finding, base: Finding, fixes: Sequence[str], *, guard: bool = Tr
 
 def has_all_names(finding: Finding) -> bool:
     """Does a finding that failed name each of its failures?"""
-    named = bool(finding.items) and not is_shortened(finding)
+    explained = not finding.params.get(ONLY_WARNINGS, False)
+    named = bool(finding.items) and explained and not is_shortened(finding)
     return finding.outcome is Outcome.FAILED and named and not incomplete_suite_reason(finding)
 
 

@@ -669,6 +669,17 @@ def test_warnings_of_eslint_do_not_explain_the_failure_of_another_command(
     reading = interpret_output(CommandOutput(1, said, f"ESLint found {end}" if end else "401"))
 
     assert reading.failure_count == count
+    assert "onlyWarnings" not in reading.params
+
+
+@pytest.mark.spec("6.2", "6.4")
+def test_a_failure_with_warnings_alone_is_marked() -> None:
+    result = {"level": "warning", "message": {"text": "m"}, "ruleId": "r"}
+    document = json.dumps({"version": "2.1.0", "runs": [{"results": [result]}]})
+
+    assert interpret_output(CommandOutput(1, document)).params["onlyWarnings"] is True
+    explained = interpret_output(CommandOutput(1, document, "too many warnings (maximum: 0)"))
+    assert "onlyWarnings" not in explained.params
 
 
 @pytest.mark.spec("6.2", "6.4")

@@ -12,6 +12,7 @@ from itertools import takewhile
 from yaoki.adapters.checks.readers.command_output import OutputLines
 from yaoki.adapters.checks.readers.entries import (
     LINT_ERROR,
+    TOO_MANY_WARNINGS,
     TYPE_ERROR,
     OutputEntry,
     ParsedOutput,
@@ -135,7 +136,7 @@ def stylish_text(output: OutputLines) -> ParsedOutput | None:
     eslint fails for warnings only if there are too many, and says so.
     """
     entries = tuple(_stylish(output.stdout_lines))
-    if not any("too many warnings" in line for line in output.lines):
+    if not any(TOO_MANY_WARNINGS in line for line in output.lines):
         entries = tuple(entry for entry in entries if not entry.is_warning)
     return collect_entries(LINT_ERROR, entries)
 

@@ -17,6 +17,8 @@ TEST_FAILED, TYPE_ERROR, LINT_ERROR, FORMAT_ERROR = (
     "format-error",
 )
 GIT_DIRTY, FILE_MISSING = "git-dirty", "file-not-exists"
+# eslint fails for warnings only beyond `--max-warnings`, and then says so.
+TOO_MANY_WARNINGS = "too many warnings"
 ENTRIES_MAX = 2_000
 FAULT_CHARS_MAX = 200
 

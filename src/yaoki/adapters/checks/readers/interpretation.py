@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Any
 
@@ -15,6 +15,7 @@ from yaoki.adapters.checks.readers.entries import (
     GIT_DIRTY,
     LINT_ERROR,
     TEST_FAILED,
+    TOO_MANY_WARNINGS,
     TYPE_ERROR,
     OutputEntry,
     ParsedOutput,
@@ -29,6 +30,7 @@ from yaoki.adapters.checks.readers.missed_coverage import find_missed_coverage
 from yaoki.adapters.checks.readers.node_assertions import name_compared_values
 from yaoki.adapters.checks.readers.suite_stop import MissingPackage, find_missing_packages
 from yaoki.adapters.checks.readers.tally import SuiteTally
+from yaoki.core.decide.baseline import ONLY_WARNINGS
 from yaoki.core.lazy_dataclass import dataclass, replace
 from yaoki.core.model import FindingItem
 from yaoki.core.text import clip_head_and_tail, one_line, strip_terminal_codes
@@ -85,6 +87,7 @@ def interpret_entries(
     listed = tuple(_prepare_entry(entry, command) for entry in entries[:LIST_MAX])
     pattern = result.pattern if listed else ""
     params: dict[str, Any] = {"failureCount": count} if listed else {}
+    params |= {ONLY_WARNINGS: True} if _are_unexplained(entries, command) else {}
     for name in dict.fromkeys((pattern, plan_pattern)):
         params |= params_for_pattern(name, listed, result.diff, command)
     return Interpretation(
@@ -100,6 +103,13 @@ def interpret_entries(
         next((_short(entry.message, command, 300) for entry in entries if entry.is_load_error), ""),
         _find_missing(entries[:LIST_MAX], command),
     )
+
+
+def _are_unexplained(entries: Sequence[OutputEntry], command: CommandOutput) -> bool:
+    """Are they warnings alone, which are no reason to fail unless the tool says so?"""
+    if not entries or not command.exit_code or not all(entry.is_warning for entry in entries):
+        return False
+    return not any(TOO_MANY_WARNINGS in line for line in list_lines(command))
 
 
 def _find_missing(
