@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.machine.events import AgentFinished, AgentRunLost, Event
 from yaoki.core.machine.journal_notes import JournalNote
 from yaoki.core.model import Task
 from yaoki.core.model.stage_report import AgentLost, StageReport, WorkCommitted
 from yaoki.core.text import format_count, list_some
 
+# A key of the repository's settings that needs no quotes in a shell.
+_REPOSITORY_KEY = lazy_compile(r"config ([\w.-]+)")
 # What shows a changed setting of the repository.
 _LOOK_AT = {"remotes": "git remote -v", "identity": "git config user.name"}
 
@@ -57,9 +60,13 @@ def _left_out_warning(task: Task, names: tuple[str, ...]) -> str:
 def git_config_warning(report: WorkCommitted) -> str:
     """A warning about changed git configuration: without a sandbox its author is unknown, so a
     person is asked.
+
+    The file is not restored, so a later attempt may find a change of an earlier one.
     """
-    names = ", ".join(report.changed_git_config)
-    return f"git's own configuration changed while the agent was at work: {names}"
+    names = report.changed_git_config
+    keys = [hit[1] for hit in map(_REPOSITORY_KEY.fullmatch, names) if hit]
+    undo = f"; if that was not you: git config --unset-all {keys[0]}" if keys else ""
+    return f"git's own configuration changed after the task began: {', '.join(names)}{undo}"
 
 
 def _checkout_note(names: tuple[str, ...]) -> JournalNote:

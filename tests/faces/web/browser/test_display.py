@@ -278,6 +278,6 @@ def test_the_form_of_a_question_about_an_account_promises_no_agent_reads_the_wor
     page.reload()
     expect(form.locator(".field span").first).to_have_text("Note for the record")
     expect(form.locator(".choice-words")).to_have_text(
-        "The account is tried again, and with it every task that waits for it. "
+        "The account is tried again, and then every task that waits for it. "
         "No agent reads your note."
     )

@@ -32,6 +32,8 @@ from yaoki.core.lazy_pattern import lazy_compile
 
 # A person may work in the checkout at any time: a difference here is reported, never blamed.
 CHECKOUT = "checkout/"
+# Git ends a key with it where it lists settings.
+NEWLINE = b"\n"
 STASH = f"{CHECKOUT}stash"
 TRACKED_MAX = 200_000
 INDEX_CACHE_MAX = 16
@@ -88,9 +90,9 @@ def hash_protected_files(
     own = [f"{common}/{name}" for name in CONFIGS]
     own += [f"{folder}/{CONFIGS[-1]}" for folder in (repository.git_dir, worktree) if folder]
     configs = read_with_includes(git, own, home)
-    contents = {
-        file: read_link(file) + _sensitive(git, config, remote) for file, config in configs.items()
-    }
+    contents: dict[str, bytes] = {}
+    for file, config in configs.items():
+        contents |= _split_by_key(git, file, config, remote)
     settings = {**configs, **read_with_includes(git, _user_configs(home), home)}
     for name, folder in find_hook_folders(git, settings, top, home).items():
         hooks = read_hooks(folder, (top, common))
@@ -137,18 +139,36 @@ def _name(file: str, common_dir: str) -> str:
     return file.removeprefix(f"{common_dir}/")
 
 
-def _sensitive(git: Git, content: bytes, remote: str = "") -> bytes:
+def _split_by_key(git: Git, file: str, config: bytes, remote: str) -> dict[str, bytes]:
+    """The file, and each sensitive key of it with its values: a person is told which one changed.
+
+    The whole content if git cannot parse it.
+    """
+    entries = _sensitive_entries(git, config, remote)
+    contents = {file: read_link(file) + (config if entries is None else b"")}
+    for entry in entries or ():
+        name = f"{file} {printable_path(os.fsdecode(entry.partition(NEWLINE)[0]))}"
+        contents[name] = contents.get(name, b"") + entry + b"\0"
+    return contents
+
+
+def _sensitive(git: Git, content: bytes) -> bytes:
     """The sensitive settings in order; the whole content if git cannot parse it."""
+    entries = _sensitive_entries(git, content)
+    return content if entries is None else b"\0".join(entries)
+
+
+def _sensitive_entries(git: Git, content: bytes, remote: str = "") -> list[bytes] | None:
     entries = read_settings(git, content)
     if entries is None:
-        return content
+        return None
     own = {f"remote.{remote}.{key}".encode() for key in ("url", "pushurl")} if remote else set()
-    keys = ((entry, entry.partition(b"\n")[0]) for entry in entries)
-    return b"\0".join(
+    keys = ((entry, entry.partition(NEWLINE)[0]) for entry in entries)
+    return [
         entry
         for entry, key in keys
         if key in own or SENSITIVE_SETTING.fullmatch(key) or TRANSPORT_HELPER.fullmatch(entry)
-    )
+    ]
 
 
 def _home() -> str:
