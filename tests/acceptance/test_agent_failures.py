@@ -422,7 +422,8 @@ def test_an_agent_that_changes_git_configuration_is_escalated(project: Project) 
     code, task, _ = run_one_task(project, {"a": [acts]}, {})
 
     assert code == 4
-    assert "configuration changed while the agent was at work: config, " in task["question"]
+    words = "configuration changed after the task began: config filter.tampered.clean, "
+    assert words in task["question"]
     assert f"worktrees/{task['id']}/config.worktree" in task["question"]
     # A person who made the change continues with the existing work, and the report says so.
     assert project.yaoki("answer", "a", "waive").code == 0

@@ -441,7 +441,7 @@ def test_an_unsandboxed_change_of_git_config_or_hooks_is_escalated_and_nothing_l
 
     task = project.task("a")
     assert (done.code, task["state"], task["landed"]) == (4, "ESCALATED", None)
-    assert f"while the agent was at work: {name}" in task["question"]
+    assert f"after the task began: {name}" in task["question"]
 
 
 # Each is reported under these names and does not fail the task: the author of the change is
@@ -502,7 +502,7 @@ def test_unsandboxed_changes_of_the_checkout_are_reported_and_those_of_hooks_esc
     assert tasks["report"]["landed"] is None
     assert "it left no report" in project.yaoki("why", "report").out
     assert (tasks["hooks"]["state"], tasks["hooks"]["landed"]) == ("ESCALATED", None)
-    assert f"while the agent was at work: {planted}" in tasks["hooks"]["question"]
+    assert f"after the task began: {planted}" in tasks["hooks"]["question"]
 
 
 @pytest.mark.full
