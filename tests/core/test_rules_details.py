@@ -272,22 +272,22 @@ def test_new_files_in_the_checkout_are_noted_while_no_person_works() -> None:
 
 @pytest.mark.spec("16.10")
 @pytest.mark.parametrize(
-    ("names", "undo"),
+    ("names", "look"),
     [
         (("config", "hooks/x"), ""),
         (
             ("hooks/x", "config core.hookspath", "config core.editor"),
-            "; if that was not you: git config --unset-all core.hookspath",
+            "; if that was not you: git config --get-all core.hookspath",
         ),
         (("config.worktree core.editor", "config filter.a b.clean", "my config a.b"), ""),
     ],
 )
 def test_a_changed_git_configuration_is_escalated_and_keeps_the_work(
-    names: tuple[str, ...], undo: str
+    names: tuple[str, ...], look: str
 ) -> None:
     report = replace(WORKED, changed_git_config=names)
     shown = ", ".join(names)
-    words = f"git's own configuration changed after the task began: {shown}{undo}"
+    words = f"git's own configuration changed after the task began: {shown}{look}"
 
     events = decide_events(an_active_task(Stage.WORK), report)
 

@@ -11,7 +11,7 @@ from yaoki.core.text import format_count, list_some
 
 # A key of the repository's settings that needs no quotes in a shell.
 _REPOSITORY_KEY = lazy_compile(r"config ([\w.-]+)")
-# What shows a changed setting of the repository.
+# The commands that show a changed setting of the repository.
 _LOOK_AT = {"remotes": "git remote -v", "identity": "git config user.name"}
 
 
@@ -61,12 +61,13 @@ def git_config_warning(report: WorkCommitted) -> str:
     """A warning about changed git configuration: without a sandbox its author is unknown, so a
     person is asked.
 
-    The file is not restored, so a later attempt may find a change of an earlier one.
+    The file is not restored, so a later attempt may find a change of an earlier one.  The command
+    only shows the setting: its earlier value may have been the person's own.
     """
     names = report.changed_git_config
     keys = [hit[1] for hit in map(_REPOSITORY_KEY.fullmatch, names) if hit]
-    undo = f"; if that was not you: git config --unset-all {keys[0]}" if keys else ""
-    return f"git's own configuration changed after the task began: {', '.join(names)}{undo}"
+    look = f"; if that was not you: git config --get-all {keys[0]}" if keys else ""
+    return f"git's own configuration changed after the task began: {', '.join(names)}{look}"
 
 
 def _checkout_note(names: tuple[str, ...]) -> JournalNote:

@@ -15,7 +15,7 @@ from yaoki.formats.quality.suites import is_test_path, without_comments
 _HEADER = lazy_compile(r"\.(?:h|hh|hpp|hxx|h\+\+|inc|inl|ipp|tpp)$")
 _SOURCE = lazy_compile(r"\.(?:c|cc|cpp|cxx|c\+\+|m|mm)$")
 _DIRECTIVE = lazy_compile(r"^[ \t]*#[ \t]*(?:define|undef)[ \t]+(\w+)", re.MULTILINE)
-# What decides the result of a test: assertions, and how its program ends.
+# The names that decide the result of a test: its assertions, and how its program ends.
 _DECIDES = lazy_compile(
     r"\w*(?:assert|ASSERT|Assert)\w*|(?:EXPECT|CHECK|REQUIRE|FAIL|SECTION|SUBCASE|TEST)\w*|ck_\w+|cr_\w+"
     r"|mu_\w+|main|exit|_exit|_Exit|abort|if|return|while|strcmp|strncmp|memcmp|fprintf|perror"

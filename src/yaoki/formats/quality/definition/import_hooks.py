@@ -34,7 +34,7 @@ _BINDS = lazy_compile(
 )
 
 
-# What any test file may do, while it is imported, to the modules that later ones import.
+# Acts of a test file, while it is imported, that reach the modules which later ones import.
 _LEADS_AWAY = lazy_compile(
     r"\bmeta_path\b|\bpath_hooks\b|\bpath_importer_cache\b|__pycache__|\bpy_compile\b|\bcompileall\b"
     r"|\.pyc\b|\bcache_from_source\b|\bUNCHECKED_HASH\b"

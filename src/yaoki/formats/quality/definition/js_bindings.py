@@ -1,4 +1,4 @@
-"""What a JavaScript test imports, by `require` or `import`: the same names of the same files.
+"""The imports of a JavaScript test, by `require` or `import`: the same names of the same files.
 
 Only what surely stays the same counts: the project's own files by their paths, libraries for tests,
 and modules of Node.  A package of another name may lead `import` to another file than `require`.

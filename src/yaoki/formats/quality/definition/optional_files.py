@@ -16,7 +16,7 @@ _ENVIRONMENT = lazy_compile(
     r"(?:^|/)(?:\.env(?:\.[\w.-]+)?|[\w-]+\.env|\.envrc|\.flaskenv|\.?mise(?:\.local)?\.toml"
     r"|(?:docker-)?compose\.override\.ya?ml)$"
 )
-# What a runner of tests reads without an option, in the folder where it starts or in any other.
+# Files that a runner of tests reads without an option, where it starts or in any other folder.
 _OF_RUNNER = (
     (("prove",), r"(?:^|/)\.proverc$"),
     (("rspec", "rake"), r"(?:^|/)\.rspec(?:-local)?$"),

@@ -18,8 +18,8 @@ _COOKIE = lazy_compile(r"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
 _LINE_END = lazy_compile("[\r\u2028\u2029](?=.*[^\\s*])", 0)
 _HTML_COMMENT = lazy_compile(r"<!--|^[ \t]*-->")
 _QUOTES = frozenset("\"'`")
-# What other encodings than those of characters change.  A backslash before a letter that escapes
-# nothing would be a warning.
+# Bytes that other encodings than those of characters change.  A backslash before a letter that
+# escapes nothing would be a warning.
 _PROBE = bytes(one for one in range(128) if one != ord("\\")) + rb" \u000a \x0a \n +AAo- =0A xn--a"
 
 

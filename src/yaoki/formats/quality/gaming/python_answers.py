@@ -157,7 +157,7 @@ def _constant(
 
 
 def _results(function: ast.AST) -> list[ast.expr]:
-    """What the function returns, with both sides of a condition."""
+    """The values that the function returns, with both sides of a condition."""
     found = [n.value for n in ast.walk(function) if isinstance(n, ast.Return) and n.value]
     place = 0
     while place < len(found):
