@@ -105,7 +105,7 @@ def _testpaths(path: str, text: str) -> tuple[str, ...] | None:
 def pytest_options(path: str, text: str) -> Mapping[str, Any]:
     """The settings of pytest in this file; those of other tools may be among them."""
     if path.endswith((".ini", ".cfg")):
-        first_wins = reversed(list(_ini(text)))
+        first_wins = reversed([values for _, values in read_ini_sections(text)])
         return {key: value for section in first_wins for key, value in section.items()}
     table = _toml(text) if path.endswith(".toml") else {}
     tools = table.get("tool")
@@ -143,7 +143,8 @@ def _toml(text: str) -> dict[str, Any]:
         return {}
 
 
-def _ini(text: str) -> Iterator[dict[str, str]]:
+def read_ini_sections(text: str) -> Iterator[tuple[str, dict[str, str]]]:
+    """The sections with their names; none of a file that cannot be parsed."""
     import configparser  # few changes have such a file
 
     parser = configparser.RawConfigParser(strict=False)
@@ -152,4 +153,4 @@ def _ini(text: str) -> Iterator[dict[str, str]]:
     except configparser.Error:
         return
     for name in parser.sections():
-        yield dict(parser.items(name))
+        yield name, dict(parser.items(name))

@@ -16,6 +16,7 @@ from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.model import CheckSpec
 from yaoki.core.model.change import Change
 from yaoki.formats.quality.definition.file_index import FileIndex
+from yaoki.formats.quality.definition.settings import read_ini_sections
 
 LEAVES_OUT = "leaves code out of the coverage that a check asks for; test it"
 _ASKS = lazy_compile(
@@ -99,13 +100,6 @@ def _sections(path: str, text: str) -> Iterator[Mapping[str, Any]]:
 
 
 def _of_ini(text: str, *, needs_prefix: bool) -> Iterator[Mapping[str, Any]]:
-    import configparser  # few changes have such a file
-
-    parser = configparser.RawConfigParser(strict=False)
-    try:
-        parser.read_string(text)
-    except configparser.Error:
-        return
-    for section in parser.sections():
+    for section, values in read_ini_sections(text):
         if not needs_prefix or section.startswith("coverage:"):
-            yield dict(parser.items(section))
+            yield values
