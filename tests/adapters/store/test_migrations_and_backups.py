@@ -5,12 +5,14 @@ from __future__ import annotations
 import shutil
 import sqlite3
 import threading
+from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.adapters.store import server
 from tests.adapters.store.store_actions import (
     StoreLocation,
     claim_one,
@@ -31,6 +33,12 @@ from yaoki.adapters.store.sqlite.database import SqliteDatabase
 from yaoki.core.model import State
 from yaoki.errors import StoreCorrupt, StoreError, StoreNewer
 
+SERVER_SCHEMA = (
+    """SELECT table_name, column_name, data_type, collation_name, column_default, is_nullable
+    FROM information_schema.columns WHERE table_schema = 'public' ORDER BY table_name, column_name
+    """,
+    "SELECT indexdef FROM pg_indexes WHERE schemaname = 'public' ORDER BY indexdef",
+)
 # The newest version whose columns have kept their names since.
 OLD_VERSION = 14
 
@@ -55,6 +63,40 @@ def test_a_missing_store_is_not_created_without_create(path: Path, clock: HandCl
 @pytest.mark.spec("13.2")
 def test_the_migrations_are_numbered_without_gaps() -> None:
     assert [number for number, _ in load_migrations()] == list(range(1, newest_version() + 1))
+
+
+@pytest.mark.spec("13.2")
+def test_a_new_store_has_the_tables_that_all_migrations_make(tmp_path: Path) -> None:
+    new, migrated = SqliteDatabase(tmp_path / "new.db"), SqliteDatabase(tmp_path / "old.db")
+    with closing(new), closing(migrated):
+        migrate(new)
+        migrate(migrated, known=load_migrations())
+
+    assert schema_of(new.path) == schema_of(migrated.path)
+    assert len(schema_of(new.path)) > 15
+
+
+@pytest.mark.postgres
+@pytest.mark.spec("13.2")
+def test_a_new_store_on_a_server_has_the_tables_that_all_migrations_make(server_url: str) -> None:
+    """Defaults and indices as well."""
+    import psycopg
+    from psycopg.rows import dict_row
+
+    from yaoki.adapters.store.postgres.connection import ServerAddress
+    from yaoki.adapters.store.postgres.preflight import BareDatabase
+
+    found = []
+    for known in (None, load_migrations()):
+        with (
+            server.a_database(server_url) as url,
+            psycopg.connect(url, autocommit=True, row_factory=dict_row) as connection,
+        ):
+            migrate(BareDatabase(connection, ServerAddress(url)), known=known)
+            found.append([connection.execute(query).fetchall() for query in SERVER_SCHEMA])
+
+    assert found[0] == found[1]
+    assert all(len(rows) > 15 for rows in found[0])
 
 
 @pytest.mark.sqlite
@@ -276,6 +318,17 @@ def tables(path: Path) -> set[str]:
         for row in query(path, "SELECT name FROM sqlite_master WHERE type = 'table'")
         if not row[0].startswith("sqlite_")
     }
+
+
+def schema_of(path: Path) -> dict[str, Any]:
+    """Of each table its columns, indices and references, as SQLite has understood them."""
+    pragmas = ("table_info", "foreign_key_list")
+    found: dict[str, Any] = {
+        table: [query(path, f"PRAGMA {pragma}({table})") for pragma in pragmas]
+        for table in tables(path)
+    }
+    made = "SELECT name, tbl_name, sql FROM sqlite_master WHERE type = 'index' ORDER BY name"
+    return {**found, "indices": query(path, made)}
 
 
 def version(path: Path) -> int:

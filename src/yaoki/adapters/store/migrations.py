@@ -1,4 +1,7 @@
-"""Numbered, forward-only migrations: an old store is backed up first, a newer one is refused."""
+"""Numbered, forward-only migrations: an old store is backed up first, a newer one is refused.
+
+A new store is made in one step from the schema in which the migrations result.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from yaoki.adapters.store.schema_files import load_migrations, newest_version
+from yaoki.adapters.store.schema_files import load_migrations, load_whole_schema, newest_version
 from yaoki.adapters.store.sqlite.database import SqliteDatabase
 from yaoki.errors import StoreCorrupt, StoreNewer
 
@@ -57,7 +60,8 @@ def migrate(
     if before > 0 and backups is not None and isinstance(database, SqliteDatabase):
         backups.mkdir(parents=True, exist_ok=True)
         database.backup(backups / f"before-v{last}.db")
-    database.write(lambda tx: _apply(tx, database, steps, mark))
+    whole = "" if known or before else load_whole_schema()
+    database.write(lambda tx: _apply(tx, database, steps, whole, mark))
     return before
 
 
@@ -77,7 +81,11 @@ def read_version(tx: Transaction, database: MigrationTarget) -> int:
 
 
 def _apply(
-    tx: Transaction, database: MigrationTarget, steps: list[tuple[int, str]], mark: str
+    tx: Transaction,
+    database: MigrationTarget,
+    steps: list[tuple[int, str]],
+    whole: str,
+    mark: str,
 ) -> None:
     """All steps in one transaction: a crash leaves the old version intact.
 
@@ -86,11 +94,14 @@ def _apply(
     tx.lock_by_name("migrate")
     current = read_version(tx, database)
     tx.run(VERSION_TABLE)
+    is_whole = bool(whole) and not current
+    if is_whole:
+        _run_statements(tx, database, whole)
     for number, sql in steps:
         if number <= current:
             continue
-        for statement in split_statements(database.translate_schema(sql)):
-            tx.run(statement)
+        if not is_whole:
+            _run_statements(tx, database, sql)
         if number == TREATMENTS_VERSION and current:
             from yaoki.adapters.store.treatment_backfill import fill_treatments
 
@@ -102,6 +113,11 @@ def _apply(
         from yaoki.adapters.store.trust_marks import INSERT_TRUST_MARK
 
         tx.run(INSERT_TRUST_MARK, {"mark": mark})
+
+
+def _run_statements(tx: Transaction, database: MigrationTarget, sql: str) -> None:
+    for statement in split_statements(database.translate_schema(sql)):
+        tx.run(statement)
 
 
 def split_statements(sql: str) -> list[str]:
