@@ -31,7 +31,7 @@ from yaoki.formats.quality.gaming import (
     test_access,
     test_doubles,
 )
-from yaoki.formats.quality.gaming.command_runs import CommandRun, read_command_runs
+from yaoki.formats.quality.gaming.command_runs import read_command_runs
 from yaoki.formats.quality.gaming.composed_code import parse_composed_code
 from yaoki.formats.quality.gaming.copied_results import (
     Specification,
@@ -207,7 +207,9 @@ class _Search:
             yield _item(change.path, line, words)
 
     def _results(self, code: Sequence[Change]) -> Iterator[FindingItem]:
-        expectations, runs = self._expectations(), self._command_runs()
+        tests = self._tests_of_base()
+        expectations = self._expectations(tests)
+        runs = tuple(one for path, text in tests for one in read_command_runs(path, text))
         specification = self._specification(code)
         for change in code if runs else ():
             yield from find_printed_results(change, runs, specification)
@@ -241,9 +243,9 @@ class _Search:
             paths, lambda path: changed[path] if path in changed else self.base.text(path)
         )
 
-    def _expectations(self) -> tuple[Expectation, ...]:
+    def _expectations(self, tests: Sequence[tuple[str, str]]) -> tuple[Expectation, ...]:
         """The expectations of the base's tests, and of the code in the commands of the checks."""
-        texts = self._tests_of_base()
+        texts = list(tests)
         for check in self.checks:
             words = [*check.argv, *re.findall(r"'([^']+)'|\"([^\"]+)\"", check.shell)]
             texts += [
@@ -252,18 +254,11 @@ class _Search:
         return tuple(one for path, text in texts for one in read_expectations(path, text))
 
     def _tests_of_base(self) -> list[tuple[str, str]]:
+        """Those that share the name of a changed file come first."""
+        stems = {one.path.rpartition("/")[2].partition(".")[0] for one in self.changes} - {""}
         tests = [p for p in self.base.paths if is_test_path(p) and p.endswith(_READ_ENDS)]
-        tests.sort(key=lambda path: (not self._is_near(path), path))
+        tests.sort(key=lambda path: (not any(stem in path for stem in stems), path))
         return [(path, self.base.text(path)) for path in tests[:TESTS_MAX]]
-
-    def _command_runs(self) -> tuple[CommandRun, ...]:
-        tests = self._tests_of_base()
-        return tuple(one for path, text in tests for one in read_command_runs(path, text))
-
-    def _is_near(self, path: str) -> bool:
-        """Does the test share the name of a changed file?"""
-        stems = (one.path.rpartition("/")[2].partition(".")[0] for one in self.changes)
-        return any(stem in path for stem in stems)
 
     def _specification(self, code: Sequence[Change]) -> Specification:
         documents = [p for p in sorted(self.base.paths) if _DOCUMENT.search(p)][:DOCUMENTS_MAX]
@@ -320,12 +315,12 @@ def _python_places(change: Change) -> Iterator[tuple[int, str]]:
     tree, before = parse_python(change.after or ""), parse_python(change.before or "")
     if tree is None:
         return
-    old = {ast.dump(node) for one in _trees(before) for node in ast.walk(one)}
-    for one in _trees(tree):
-        for part in _PYTHON_PARTS:
-            for node, words in part.find_in_python(one):
-                if ast.dump(node) not in old:
-                    yield getattr(node, "lineno", 1), words
+    parts = ((part, one) for one in _trees(tree) for part in _PYTHON_PARTS)
+    found = [place for part, one in parts for place in part.find_in_python(one)]
+    old = {ast.dump(node) for one in _trees(before) for node in ast.walk(one)} if found else set()
+    for node, words in found:
+        if ast.dump(node) not in old:
+            yield getattr(node, "lineno", 1), words
 
 
 def _trees(tree: ast.Module | None) -> Iterator[ast.Module]:

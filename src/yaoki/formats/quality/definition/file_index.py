@@ -39,8 +39,12 @@ class FileIndex:
 
     def find_unique(self, word: str) -> str:
         """The only file of this name, in any folder; empty when there is none or more than one."""
-        matches = self._by_name.get(word.rsplit("/", 1)[-1], [])
+        matches = self.find_named(word.rsplit("/", 1)[-1])
         return matches[0] if len(matches) == 1 else ""
+
+    def find_named(self, name: str) -> list[str]:
+        """All files of this name, in any folder."""
+        return self._by_name.get(name, [])
 
     @cached_property
     def _by_name(self) -> dict[str, list[str]]:

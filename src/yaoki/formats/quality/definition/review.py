@@ -303,9 +303,9 @@ class _Review:
         named = rf"-p[ =]{{0,2}}[\w.]*\b{re.escape(stem)}\b"
         if any(stem in text and re.search(named, text) for text in self.before.commands):
             return True
-        lists = (p for p in self.base.paths if p.rsplit("/", 1)[-1] == "conftest.py")
+        texts = map(self.base.text, self.base.find_named("conftest.py"))
         listed = rf"pytest_plugins[^\n]*[\"'.]{re.escape(stem)}[\"']"
-        return any(re.search(listed, self.base.text(p)) for p in lists)
+        return any(stem in text and re.search(listed, text) for text in texts)
 
     def _settings(self, change: Change, judgement: Judgement) -> None:
         path, before, after = change.path, change.before or "", change.after or ""
