@@ -52,7 +52,8 @@ MEMORY, MEMORY_MIN = Path("/dev/shm"), 8 << 30
 MEMORY_PREFIX = "dev-py-tests-"
 # mypy makes no garbage worth the search: without it the types take a tenth less time.
 MYPY = "import gc, runpy; gc.disable(); runpy.run_module('mypy', run_name='__main__')"
-TYPES = (("python", "-c", MYPY), ("lint-imports", "--no-logo"))
+TYPES = ("python", "-c", MYPY)
+CONTRACTS = ("lint-imports", "--no-logo")
 
 
 # ------------------------------------------------------------------ commands
@@ -72,7 +73,8 @@ def demo(*more: str) -> None:
 def test(*more: str) -> None:
     """every promise once: what must hold before a commit"""
     style()
-    run_suite("--quick", "-m", "not agents and not registries", more=more)
+    # The types of the tests are half of that work, and no promise: `lint` and `full` have them.
+    run_suite(*("--quick", "-m", "not agents and not registries"), more=more, types=(*TYPES, "src"))
     call("python", "-m", "tests.spec_coverage")
 
 
@@ -122,7 +124,7 @@ def postgres(*more: str) -> None:
 def lint() -> None:
     """style, types and import contracts"""
     style()
-    for words in TYPES:
+    for words in (TYPES, CONTRACTS):
         call(*words)
 
 
@@ -367,12 +369,12 @@ def environment() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 
 
-def run_suite(*selection: str, more: Sequence[str]) -> None:
-    """The types and the tests; `more` may name some of the tests.
+def run_suite(*selection: str, more: Sequence[str], types: Sequence[str] = TYPES) -> None:
+    """The types and the tests, which hold the import contracts; `more` may name some of the tests.
 
     Tests of the page come late, and wait for the browser if it is still being installed.
     """
-    with beside(INSTALL_BROWSER, *TYPES):
+    with beside(INSTALL_BROWSER, types):
         run_tests(*TESTS, *selection, *more)
 
 

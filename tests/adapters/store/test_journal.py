@@ -23,6 +23,7 @@ from tests.adapters.store.store_actions import (
 )
 from tests.builders import MINUTE, NOW, RUN_ID, SECOND, HandClock, a_retry, a_spec, to_land
 from tests.core.test_task_life import any_report
+from tests.quick_selection import example_count
 from yaoki.adapters.store import SqlStore, open_store
 from yaoki.core.decide.failure_response import ClockAndChance
 from yaoki.core.decide.rules import decide
@@ -118,7 +119,7 @@ def step(store: SqlStore, clock: HandClock, dice: Random, task_id: str) -> None:
 
 @pytest.mark.spec("10.2", "0.3", "8.5")
 @settings(
-    max_examples=25,
+    max_examples=example_count(25),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
