@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.acceptance.project import Project, file_contains, writes
+from tests.acceptance.project import Project, a_plan, file_contains, writes
 from tests.acceptance.test_agent_failures import event_data, run_one_task
 
 pytestmark = pytest.mark.acceptance
@@ -24,6 +24,27 @@ def test_the_prompt_of_a_pattern_is_sent_and_its_search_is_journalled(project: P
     assert second["path"].endswith("steps/retry/issue/f_failed_lint-error.md")
     assert second["steps"]
     assert "a.txt does not hold good" in project.prompt(task, 2)
+
+
+@pytest.mark.spec("7.1", "7.3")
+def test_a_prompt_tells_only_of_changes_and_scopes_that_exist(project: Project) -> None:
+    """The work of a failed check was said to be outside the scope of a task that has none, and a
+    fresh worktree to hold the changes of earlier attempts.
+    """
+    holds = {"file": {"path": "a.txt", "contains": "good"}}
+    acts = [[], writes("a.txt", "bad\n"), writes("a.txt", "bad\n"), writes("a.txt")]
+    plan = a_plan({"a": acts}, [{"id": "a"}], {"good": holds})
+
+    done = project.yaoki("run", project.plan(plan))
+
+    assert done.code == 0, done.out
+    told = [project.prompt(project.task("a"), number) for number in (2, 3, 4)]
+    assert "Still missing:\n\n- `a.txt`" in told[0]
+    assert "in the files of the current directory" in told[0]
+    assert not any("outside the task's scope" in text for text in told)
+    assert "attempt 3  started in its worktree" in done.out
+    assert "attempt 4  started in a fresh worktree" in done.out
+    assert ["committed in this worktree" in text for text in told] == [False, True, False]
 
 
 @pytest.mark.spec("7.1", "5.8")
@@ -55,8 +76,6 @@ def test_a_broken_prompt_of_the_project_is_refused_before_anything_runs(project:
 
 
 def _a_plan() -> dict[str, object]:
-    from tests.acceptance.project import a_plan
-
     return a_plan({"a": [writes("a.txt")]}, [{"id": "a"}], {"good": file_contains("a.txt")})
 
 

@@ -98,12 +98,13 @@ def test_a_fence_is_no_longer_than_its_text_demands(text: str, bar: int) -> None
 
 
 @pytest.mark.spec("7.3")
-def test_only_a_worktree_that_continues_has_earlier_changes() -> None:
+def test_only_a_worktree_with_changes_has_earlier_changes() -> None:
     task = a_task(feedback=a_failure(), work=Work(base="0123456789abcdef" * 2 + "01234567"))
     words = "`git checkout 0123456789ab -- FILE`"
 
-    assert words in compose_prompt(task).text
-    assert words in compose_prompt(task, session_resumed=True).text
-    assert "git checkout" not in compose_prompt(replace(task, feedback=None)).text
-    assert "git checkout" not in compose_prompt(replace(task, needs_fresh_worktree=True)).text
-    assert "git checkout" not in compose_prompt(replace(task, work=Work())).text
+    left = ("a.py",)
+    assert words in compose_prompt(task, changed_files=left).text
+    assert words in compose_prompt(task, changed_files=left, session_resumed=True).text
+    assert "git checkout" not in compose_prompt(task).text
+    for other in (replace(task, feedback=None), replace(task, work=Work())):
+        assert "git checkout" not in compose_prompt(other, changed_files=left).text

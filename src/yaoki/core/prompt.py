@@ -154,7 +154,7 @@ def compose_prompt(
         ("What other agents left", "handover", hand_over(task, changed_files)),
         ("What was tried before", "handover", describe_earlier_tries(task, changed_files)),
         ("What failed in the last attempt", "failed", failed),
-        ("Earlier changes", "failed", "" if fill else _earlier_changes(task)),
+        ("Earlier changes", "failed", "" if fill else _earlier_changes(task, changed_files)),
         ("What a person said", "person", task.answer_text),
         ("How it will be checked", "checked", "" if fill else describe_checks(task.spec)),
         ("Your answer", "answer", planner_prompt.answer_form(fill) if fill else ""),
@@ -194,9 +194,12 @@ def describe_earlier_tries(task: Task, changed_files: Sequence[str]) -> str:
     return "\n".join([words["tried"], *lines, "", *left, "", words["anew"]])
 
 
-def _earlier_changes(task: Task) -> str:
-    """The commit before the task, for an agent that must look at its changes or take some back."""
-    if task.feedback is None or task.needs_fresh_worktree or not task.work.base:
+def _earlier_changes(task: Task, changed_files: Sequence[str]) -> str:
+    """The commit before the task, for an agent that must look at its changes or take some back.
+
+    A fresh worktree has none, and an attempt may have changed nothing.
+    """
+    if task.feedback is None or not changed_files or not task.work.base:
         return ""
     words = EARLIER_CHANGES.get(task.spec.language, EARLIER_CHANGES["en"])
     return words.format(base=task.work.base[:COMMIT_CHARS])

@@ -109,6 +109,10 @@ def test_the_prompt_after_no_change_names_what_the_scope_left_out(language: str)
     assert "notes/f" not in library.write(failure, {}).text
     unscoped = {"en": "the files of the current directory", "ja": "現在のディレクトリ"}[language]
     assert unscoped not in text
+    # What a check misses is the work, not left out of it.
+    missing = replace(failure, check="f", items=(FindingItem("f.txt", "does not exist"),))
+    assert library.write(missing, {}).text.count("`f.txt`") == 1
+    assert unscoped in library.write(missing, {}).text
 
 
 @pytest.mark.spec("7.1", "7.4")

@@ -17,19 +17,21 @@ class FailurePattern:
 
     `plain_words` are for readers who know only the report.  `paths`, `records` and `values` name
     what its template gets besides the common params: lists of paths, lists of records, the rest.
+    What a check has found fills the first list, but never one of the `other_paths`.
     """
 
     name: str
     plain_words: str
     paths: tuple[str, ...] = ()
     records: tuple[str, ...] = ()
+    other_paths: tuple[str, ...] = ()
     values: tuple[str, ...] = ()
     # INCOMPLETE is unfinished work, QUALITY_FAILURE bad work.
     kind: FailureKind = FailureKind.QUALITY_FAILURE
 
     @property
     def params(self) -> tuple[str, ...]:
-        return (*self.paths, *self.records, *self.values)
+        return (*self.paths, *self.other_paths, *self.records, *self.values)
 
 
 _SHIPPED = (
@@ -70,7 +72,7 @@ _SHIPPED = (
     FailurePattern(
         "no-change",
         "nothing was changed",
-        paths=("outsideFiles", "scope"),
+        other_paths=("outsideFiles", "scope"),
         values=("exitCode",),
         kind=FailureKind.INCOMPLETE,
     ),

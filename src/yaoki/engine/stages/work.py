@@ -195,9 +195,8 @@ class WorkStage:
         return clip_bytes(prompt, self._settings.prompt_bytes_max)
 
     def _left_files(self, task: Task) -> tuple[str, ...]:
-        """The files that were changed before another agent or conversation took over."""
-        begins_anew = task.given_up_agents or (task.session_failures and not task.session)
-        if not begins_anew or task.needs_fresh_worktree:
+        """The files of the worktree that earlier attempts have changed."""
+        if task.feedback is None and not task.given_up_agents and not task.session_failures:
             return ()
         files = self._workspace.contents.files_between(task.work.base, task.work.tree)
         return tuple(path for _, path in files)

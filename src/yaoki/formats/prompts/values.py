@@ -40,7 +40,9 @@ PARAMS: Mapping[str, tuple[str, ...]] = {
     "": COMMON_PARAMS,
 }
 
-FILES = frozenset(name for pattern in PATTERNS.values() for name in pattern.paths)
+FILES = frozenset(
+    name for pattern in PATTERNS.values() for name in (*pattern.paths, *pattern.other_paths)
+)
 RECORDS = frozenset({"items", *(n for pattern in PATTERNS.values() for n in pattern.records)})
 # Every record has these keys; values that the check did not set are empty.
 RECORD_KEYS = ("name", "message", "error", "where", "file", "line", "column", "code")
@@ -60,7 +62,8 @@ def template_values(failure: Failure, declared: Iterable[str]) -> dict[str, Any]
 def _values(failure: Failure) -> dict[str, Any]:
     items = [{"name": i.name, "message": i.message, "where": i.where} for i in failure.items]
     params = {name: value for name, value in failure.params.items() if value is not None}
-    own = [name for name in OWN_PARAMS.get(failure.pattern, ()) if name in FILES | RECORDS]
+    pattern = PATTERNS.get(failure.pattern)
+    own = (*pattern.paths, *pattern.records) if pattern else ()
     from_items = {own[0]: items} if own and not any(params.get(name) for name in own) else {}
     return {
         "errorOutput": failure.output,
