@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -140,16 +141,18 @@ def test_an_open_question_of_an_older_run_is_not_forgotten(prepared: Prepared) -
     assert project.yaoki("answer").out.splitlines()[0] == "no run waits for your answer"
 
 
+def worktree_of_question(project: Project, task: str) -> Path:
+    lines = project.yaoki("answer", task).out.splitlines()
+    (named,) = {shlex.split(line)[-1] for line in lines if "after working in" in line}
+    return Path(named)
+
+
 @pytest.mark.full
 @pytest.mark.spec("10.4", "0.1")
 def test_the_work_of_a_takeover_is_verified_like_that_of_an_agent(prepared: Prepared) -> None:
     project, stands = prepared.after(run_with_failed_base)
     base = stands["tasks"][0]
-    worktree = next(
-        Path(shlex.split(line)[-1])
-        for line in project.yaoki("answer", "base").out.splitlines()
-        if "after working in" in line
-    )
+    worktree = worktree_of_question(project, "base")
 
     (worktree / "base.txt").write_text("good\n")
     answered = project.yaoki("answer", "base", "done", "--json")
@@ -165,6 +168,27 @@ def test_the_work_of_a_takeover_is_verified_like_that_of_an_agent(prepared: Prep
     assert project.show(stands["run_branch"], "base.txt") == "good"
     numbers = project.yaoki("report", "--json").document["numbers"]
     assert numbers["agent_runs"] == numbers["attempts"] - 2, "nor a person nor the last proof"
+
+
+@pytest.mark.spec("10.4", "3.4")
+def test_a_worktree_that_is_gone_is_made_again_with_the_work_that_a_person_accepts(
+    project: Project,
+) -> None:
+    """It was made again at the base, and the work was said to be unchanged."""
+    tasks = [{"id": "a", "retry": {"max_retries": 0}}]
+    plan = a_plan({"a": [writes("a.txt", "fine\n")]}, tasks, {"c": file_contains("a.txt")})
+    assert project.yaoki("run", project.plan(plan)).code == 4
+    worktree = worktree_of_question(project, "a")
+    project.plan({**plan, "checks": {"c": file_contains("a.txt", "fine")}})
+    assert project.yaoki("plan", "recheck").code == 0
+    shutil.rmtree(worktree)
+
+    assert project.yaoki("answer", "a", "done").code == 0
+    done = project.yaoki("resume")
+
+    assert done.code == 0, done.out
+    assert "warning: its worktree was missing, so it was made again with the saved work" in done.out
+    assert project.show(project.status()["run_branch"], "a.txt") == "fine"
 
 
 @pytest.mark.full

@@ -16,12 +16,16 @@ WORKTREE_LINK = "the worktree's .git"
 
 @dataclass(frozen=True, slots=True)
 class PreparedWorktree:
-    """A worktree made ready for one attempt."""
+    """A worktree made ready for one attempt.
+
+    `rebuilt`: it was missing, and has only the saved work of the last attempt.
+    """
 
     worktree: Path
     base: str
     tree: str
     fresh: bool
+    rebuilt: bool = False
 
 
 @dataclass(frozen=True, slots=True)

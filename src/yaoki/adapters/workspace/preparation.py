@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import replace
 
 from yaoki.adapters.git.commits import MERGED_IN
 from yaoki.adapters.git.conflict_tree import ConflictTrees
@@ -34,6 +35,11 @@ class WorktreePreparation:
 
     def prepare(self, run: Run, task: Task) -> PreparedWorktree:
         worktree, head = self._find(task)
+        if task.taken_over and head is None and task.work.head:
+            # A person wants what they saw to be verified; only what was saved is left of it.
+            worktree = self._make(task, task.work.head)
+            saved = require_commit(self._refs, task.work.head, f"the work of {task.id}")
+            return replace(self._reuse(run, task, worktree, saved), rebuilt=True)
         if task.taken_over and worktree.is_usable:
             head = head or require_commit(
                 self._refs, task_branch_ref(task.id), f"the branch of {task.id}"

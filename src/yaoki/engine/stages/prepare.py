@@ -21,6 +21,7 @@ from yaoki.errors import FatalCode, Fault, WorkspaceError
 from yaoki.ports import AgentDriver, Workspace
 
 # The wait when this machine lacks disk or memory.
+REBUILT = "its worktree was missing, so it was made again with the saved work of the last attempt"
 SHORTAGE_WAIT = timedelta(seconds=15)
 NAMES_SHOWN_MAX = 5
 # Protected names of the user's checkout, and those that git keeps about one worktree.
@@ -70,6 +71,8 @@ class PrepareStage:
                 return fault
         untouched = prepared.fresh and not task.spec.setup
         snapshot, warning = self._snapshot(task, attempt, untouched=untouched)
+        warnings = [REBUILT] if prepared.rebuilt else []
+        warnings += [warning] if warning else []
         return WorktreePrepared(
             base=prepared.base,
             worktree=str(prepared.worktree),
@@ -77,7 +80,7 @@ class PrepareStage:
             fresh=prepared.fresh,
             tree=prepared.tree,
             snapshot=snapshot,
-            warning=warning,
+            warning="; ".join(warnings),
             protected_hashes=self._protected_hashes(task, fresh=prepared.fresh),
             head=self._group_head(run, task),
         )
