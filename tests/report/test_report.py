@@ -215,6 +215,26 @@ def test_times_are_split_into_work_and_kinds_of_waiting() -> None:
     assert "- 1 attempt not tried again: took too long" in render_markdown(made)
 
 
+@pytest.mark.spec("12.1")
+@pytest.mark.parametrize(("cause", "turn", "retry"), [("TIMEOUT", 25, 5), ("RATE_LIMIT", 10, 20)])
+def test_a_retry_that_is_due_waits_for_a_free_worker(cause: str, turn: int, retry: int) -> None:
+    """It was due after 5 s; an account may open later than the date of the task."""
+    failure = {"kind": cause, "message": "too late"}
+    due = (NOW + timedelta(seconds=20)).isoformat()
+    entries = [
+        entry(0, "TASK_SUBMITTED", 1, 0, n=1, spec={"policy": "default"}),
+        entry(10, "TASK_CLAIMED", 1, 0),
+        entry(11, "ATTEMPT_STARTED", 1, agent="small"),
+        entry(15, "RETRY_DECISION", 1, failure=failure, due_at=due),
+        entry(35, "TASK_CLAIMED", 1),
+    ]
+
+    made, _ = report_of([a_row(1)], entries, a_branch(0))
+
+    waiting = {"turn_s": float(turn), "retry_s": float(retry), "rerun_s": 0.0, "person_s": 0.0}
+    assert made["time"]["waiting"] == waiting
+
+
 @pytest.mark.spec("10.6", "12.1")
 @pytest.mark.parametrize("tried_again", [False, True])
 def test_a_retry_that_a_cancellation_forestalled_is_not_counted(tried_again: bool) -> None:

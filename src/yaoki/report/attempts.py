@@ -51,14 +51,27 @@ def wait_times(
     """
     times: Counter[WaitedFor] = Counter()
     unused = history.waits[-1:] if _unused_retry(history) is not None else []
-    for wait in history.waits:
-        until = wait.until or end
-        seconds = max(0.0, (until - wait.start).total_seconds())
-        paused = sum(_overlap_s(wait.start, until, one, end) for one in pauses)
+    parts = (part for wait in history.waits for part in _parts(wait, end, wait in unused))
+    for cause, start, until in parts:
+        seconds = max(0.0, (until - start).total_seconds())
+        paused = sum(_overlap_s(start, until, one, end) for one in pauses)
         times[WaitedFor.PERSON] += paused  # type: ignore[assignment]
-        cause = WaitedFor.TURN if wait in unused else _waited_for(wait)
         times[cause] += seconds - paused  # type: ignore[assignment]
     return times
+
+
+def _parts(
+    wait: Wait, end: datetime, is_unused: bool
+) -> Iterator[tuple[WaitedFor, datetime, datetime]]:
+    """A retry that is due waits for a free worker."""
+    until = wait.until or end
+    cause = WaitedFor.TURN if is_unused else _waited_for(wait)
+    due = wait.due_at if wait.cause is WaitCause.BACKOFF else None
+    if cause is WaitedFor.RETRY and due is not None and wait.start <= due < until:
+        yield cause, wait.start, due
+        yield WaitedFor.TURN, due, until
+    else:
+        yield cause, wait.start, until
 
 
 def _overlap_s(start: datetime, until: datetime, pause: Stoppage, end: datetime) -> float:
