@@ -274,7 +274,11 @@ def test_new_files_in_the_checkout_are_noted_while_no_person_works() -> None:
 @pytest.mark.parametrize(
     ("names", "look"),
     [
-        (("config", "hooks/x"), ""),
+        (("config", "info/attributes", "hooks/a b"), ""),
+        (
+            ("config", "hooks/pre-commit"),
+            '; if that was not you: cat "$(git rev-parse --git-path hooks/pre-commit)"',
+        ),
         (
             ("hooks/x", "config core.hookspath", "config core.editor"),
             "; if that was not you: git config --get-all core.hookspath",
@@ -287,7 +291,10 @@ def test_a_changed_git_configuration_is_escalated_and_keeps_the_work(
 ) -> None:
     report = replace(WORKED, changed_git_config=names)
     shown = ", ".join(names)
-    words = f"git's own configuration changed after the task began: {shown}{look}"
+    words = (
+        f"git's own configuration changed after the task began: {shown}; it is left as it is, and "
+        f"a retry asks again until that is undone{look}"
+    )
 
     events = decide_events(an_active_task(Stage.WORK), report)
 

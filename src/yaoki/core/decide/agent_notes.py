@@ -11,6 +11,8 @@ from yaoki.core.text import format_count, list_some
 
 # A key of the repository's settings that needs no quotes in a shell.
 _REPOSITORY_KEY = lazy_compile(r"config ([\w.-]+)")
+# A hook whose name needs no quotes either.
+_HOOK = lazy_compile(r"hooks/[\w.-]+")
 # The commands that show a changed setting of the repository.
 _LOOK_AT = {"remotes": "git remote -v", "identity": "git config user.name"}
 
@@ -62,12 +64,21 @@ def git_config_warning(report: WorkCommitted) -> str:
     person is asked.
 
     The file is not restored, so a later attempt may find a change of an earlier one.  The command
-    only shows the setting: its earlier value may have been the person's own.
+    only shows what is there: the earlier value may have been the person's own.
     """
     names = report.changed_git_config
     keys = [hit[1] for hit in map(_REPOSITORY_KEY.fullmatch, names) if hit]
-    look = f"; if that was not you: git config --get-all {keys[0]}" if keys else ""
-    return f"git's own configuration changed after the task began: {', '.join(names)}{look}"
+    commands = [f"git config --get-all {key}" for key in keys]
+    commands += [f'cat "$(git rev-parse --git-path {name})"' for name in names if _is_hook(name)]
+    look = f"; if that was not you: {commands[0]}" if commands else ""
+    return (
+        f"git's own configuration changed after the task began: {', '.join(names)}; it is left as "
+        f"it is, and a retry asks again until that is undone{look}"
+    )
+
+
+def _is_hook(name: str) -> bool:
+    return _HOOK.fullmatch(name) is not None
 
 
 def _checkout_note(names: tuple[str, ...]) -> JournalNote:
