@@ -51,7 +51,8 @@ def pattern_table() -> str:
         "| pattern | lists of paths | lists of records | other params |",
         "|---|---|---|---|",
         *(
-            f"| {one.name} | {_code((*one.paths, *one.other_paths))} | {_code(one.records)} | {_code(one.values)} |"
+            f"| {one.name} | {_code(one.paths + one.other_paths)} | {_code(one.records)} "
+            f"| {_code(one.values)} |"
             for one in PATTERNS.values()
         ),
         f"| any |  | `items` | {_code(name for name in COMMON_PARAMS if name != 'items')} |",

@@ -123,6 +123,58 @@ def test_failures_of_pytest_are_read_from_its_report(check_run: CheckRun) -> Non
     assert finding.params["failedTests"][0]["line"] == 7
 
 
+DOCTESTS = """
+def f(x):
+    \'\'\'One of the natural numbers.
+
+    >>> f(1)
+    2
+    >>> f(2)
+    3
+    \'\'\'
+    return x + (x < 2)
+
+def quiet(x):
+    \'\'\'
+    >>> quiet("Expected:")
+    \'\'\'
+    return x
+
+def lines():
+    \'\'\'
+    >>> print(lines())
+    a
+    b
+    \'\'\'
+    return "a\\nc"
+
+def raises():
+    \'\'\'
+    >>> raises()
+    1
+    \'\'\'
+    return 1 / 0
+"""
+
+
+@pytest.mark.spec("6.2")
+def test_a_failed_doctest_of_pytest_says_what_it_got(check_run: CheckRun) -> None:
+    """Its message began with the text of the docstring."""
+    check_run.write(m__py=DOCTESTS)
+
+    finding = check_run.run(
+        *(BIN / "pytest", *PYTEST, "--doctest-modules", "--junit-xml", "{report}", "m.py"),
+        env=QUICK,
+    )
+
+    assert rows(finding, "failedTests", "name", "error") == [
+        ("m.py::m.f", "f(2): expected 3, got 2"),
+        ("m.py::m.lines", "print(lines()): expected a b, got a c"),
+        ("m.py::m.quiet", "quiet(\"Expected:\"): expected nothing, got 'Expected:'"),
+        ("m.py::m.raises", "raises(): ZeroDivisionError('division by zero')"),
+    ]
+
+
 FIXTURES = """
 import pytest
 from types import SimpleNamespace as Names

@@ -14,6 +14,7 @@ from pathlib import Path
 from xml.parsers import expat
 
 from yaoki.adapters.checks.readers.command_output import CommandOutput
+from yaoki.adapters.checks.readers.doctests import describe_doctest
 from yaoki.adapters.checks.readers.entries import (
     ENTRIES_MAX,
     TEST_FAILED,
@@ -283,7 +284,8 @@ class JUnitTarget:
             why = "the junit reporter of node leaves out why"
             return f"its process ended with exit code {hit[1]}; {why}", trace
         if self._fault and self._fault not in _NO_GIST:
-            return strip_terminal_codes(self._fault), trace
+            fault = strip_terminal_codes(self._fault)
+            return describe_doctest(fault) or fault, trace
         name = f"::{self._case.get('name')}" if self._case else ""
         lines = (line for line in trace.splitlines() if _is_message(line.strip(), name))
         return "\n".join(lines) or self._fault or "", trace
