@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable
-from fnmatch import fnmatchcase
 
-from yaoki.core.scope import matches_glob
+from yaoki.core.scope import matches_glob, matches_name
 
 FORGOTTEN_NAMES = (
     *(".env", ".env.*"),
@@ -53,7 +52,7 @@ def _find_kind(path: str) -> str:
         return ""
     if found := FORGOTTEN_FOLDERS.intersection(folders):
         return min(found)
-    return next((kind for kind in FORGOTTEN_NAMES if fnmatchcase(name, kind)), "")
+    return next((kind for kind in FORGOTTEN_NAMES if matches_name(name, kind)), "")
 
 
 def _is_named(goal: str, path: str, kind: str) -> bool:
@@ -65,5 +64,5 @@ def _is_named(goal: str, path: str, kind: str) -> bool:
 def _names_file(glob: str, path: str) -> bool:
     """Does the glob name this file or its kind?  `**` and a folder mean only the work."""
     last = glob.rpartition("/")[2]
-    has_name = bool(last.strip("*")) and fnmatchcase(path.rpartition("/")[2], last)
+    has_name = bool(last.strip("*")) and matches_name(path.rpartition("/")[2], last)
     return has_name and matches_glob(path, glob)

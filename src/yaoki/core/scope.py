@@ -116,5 +116,10 @@ def _walk(names: list[str], parts: list[str]) -> set[int]:
         if part == "**":
             places = set(range(min(places, default=len(names) + 1), len(names) + 1))
         else:
-            places = {at + 1 for at in places if at < len(names) and fnmatchcase(names[at], part)}
+            places = {at + 1 for at in places if at < len(names) and matches_name(names[at], part)}
     return places
+
+
+def matches_name(name: str, pattern: str) -> bool:
+    """Like `fnmatchcase`, which compiles a pattern even where it is a plain name."""
+    return fnmatchcase(name, pattern) if _WILD & set(pattern) else name == pattern

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Set
-from fnmatch import fnmatchcase
 
+from yaoki.core.scope import matches_name
 from yaoki.formats.discovery.tree import ProjectFolder
 
 ONE = "*?["
@@ -52,6 +52,6 @@ def _file(glob: str, folder: ProjectFolder) -> str:
     for name in sorted(folder.names):
         if name.count("/") == depth:
             pairs = zip(name.split("/"), parts, strict=True)
-            if all(fnmatchcase(one, part) for one, part in pairs):
+            if all(matches_name(one, part) for one, part in pairs):
                 return name
     return ""

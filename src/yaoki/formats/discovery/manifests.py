@@ -6,10 +6,10 @@ import json
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
-from fnmatch import fnmatchcase
 from typing import Any
 
 from yaoki.core.lazy_pattern import lazy_compile
+from yaoki.core.scope import matches_name
 
 TABLE_DEPTH_MAX = 4
 _REQUIREMENT = lazy_compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -32,7 +32,7 @@ def read_facts(name: str, text: str) -> set[str]:
     """The facts in one file; its name selects the reader."""
     base = name.rpartition("/")[2]
     for shape, read in MANIFESTS.items():
-        if fnmatchcase(base, shape) and ("/" not in name or shape in _DEEP):
+        if matches_name(base, shape) and ("/" not in name or shape in _DEEP):
             try:
                 return set(read(text))
             except ValueError as fault:

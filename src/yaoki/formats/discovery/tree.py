@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
-from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import PurePosixPath
 
 from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.scope import matches_name
 from yaoki.formats.discovery.manifests import MANIFESTS, UnreadableManifest, read_facts
 from yaoki.formats.discovery.table import Language, load_languages
 
@@ -88,7 +88,7 @@ def _conditions(language: Language) -> Iterator[tuple[str, ...]]:
 def is_text_needed(path: str) -> bool:
     name = path.rpartition("/")[2]
     near = path.count("/") <= FOLDER_DEPTH_MAX + 1
-    return near and any(fnmatchcase(name, pattern) for pattern in _wanted_names())
+    return near and any(matches_name(name, pattern) for pattern in _wanted_names())
 
 
 def find_project_folders(tree: RepositoryFiles) -> tuple[list[ProjectFolder], int]:
@@ -100,7 +100,7 @@ def find_project_folders(tree: RepositoryFiles) -> tuple[list[ProjectFolder], in
     marked_folders = {"."}
     for path in tree.paths:
         folder, _, name = path.rpartition("/")
-        marked = name in plain or any(fnmatchcase(name, glob) for glob in globs)
+        marked = name in plain or any(matches_name(name, glob) for glob in globs)
         if marked and folder and _may_hold(folder):
             marked_folders.add(folder)
     ordered = sorted(marked_folders, key=lambda path: (path != ".", path.count("/"), path))

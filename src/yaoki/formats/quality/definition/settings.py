@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
-from fnmatch import fnmatchcase
 from posixpath import dirname, join
 from typing import Any
 
 from yaoki.core.lazy_pattern import lazy_compile
+from yaoki.core.scope import matches_name
 from yaoki.formats.quality.definition.file_index import FileIndex
 from yaoki.formats.quality.suites import is_collected_path
 
@@ -64,13 +64,13 @@ def find_displaced_settings(
 
 def _belongs(name: str, text: str, one: str) -> bool:
     pattern, _, mark = one.partition("|")
-    return fnmatchcase(name, pattern) and (not mark or mark in text)
+    return matches_name(name, pattern) and (not mark or mark in text)
 
 
 def _matching_files(base: FileIndex, folder: str, pattern: str) -> Iterator[str]:
     """The matching files in the folder, and in those above it."""
     while True:
-        yield from (p for p in base.files_in(folder) if fnmatchcase(p.rsplit("/", 1)[-1], pattern))
+        yield from (p for p in base.files_in(folder) if matches_name(p.rsplit("/", 1)[-1], pattern))
         if not folder:
             return
         folder = dirname(folder)
@@ -91,7 +91,11 @@ def skips_tests(folder: str, testpaths: Iterable[str], paths: Iterable[str]) -> 
 
 def _is_below(path: str, top: str) -> bool:
     return (
-        not top or top == "." or path == top or path.startswith(f"{top}/") or fnmatchcase(path, top)
+        not top
+        or top == "."
+        or path == top
+        or path.startswith(f"{top}/")
+        or matches_name(path, top)
     )
 
 
