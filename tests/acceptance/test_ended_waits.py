@@ -52,6 +52,20 @@ def read_until(stream: IO[str], words: str) -> str:
     raise AssertionError(f"{words!r} was never printed: {read}")
 
 
+def test_a_question_is_answered_before_a_worker_waits_for_an_account(project: Project) -> None:
+    """The summary of a parked run ended with `yaoki up`, whatever a person could do meanwhile."""
+    service = Service(project.folder / "service", LIMIT)
+    project.settings(SETTINGS + PARKS)
+    bad = {"command": ["sh", "-c", "echo bad > asks.txt"]}
+    plan = make_plan({"a": service.agent(), "bad": bad}, "a", ["waits", "asks"])
+    plan["tasks"][1] |= {"agent": "bad", "retry": {"max_retries": 0}}
+
+    parked = project.yaoki("run", project.plan(plan))
+
+    assert parked.code == PARKED, parked.out + parked.err
+    assert parked.out.splitlines()[-1] == f"next: yaoki answer {project.task('asks')['id']}"
+
+
 @pytest.mark.full
 def test_a_retry_ends_the_wait_of_all_tasks_of_the_account(prepared: Prepared) -> None:
     """Before: `has no open question: it is WAITING`, and no other command ended the wait."""

@@ -31,7 +31,7 @@ from yaoki.faces.text.render import (
     task_names,
 )
 from yaoki.ports import TaskRow
-from yaoki.views import OFF_BRANCH, RunView, TaskView, describe_unchanged, is_proof
+from yaoki.views import OFF_BRANCH, RunView, TaskView, describe_unchanged, first_to_answer, is_proof
 from yaoki.views.choices import agent_reads_words
 from yaoki.views.wait_text import describe_wait_and_command, wait_end
 
@@ -174,9 +174,13 @@ def print_summary(app: App, view: RunView, *, stopped: bool = False, stop_words:
 
 
 def _next_command(view: RunView) -> str:
-    """The next command; for a run whose next task is due later, a worker that waits for it."""
-    is_parked = view.status is RunStatus.ACTIVE and not view.is_carried
-    return "yaoki up" if is_parked else view.next_command
+    """The next command; for a run whose next task is due later, a person's answer, else a worker
+    that waits for it.
+    """
+    if view.status is not RunStatus.ACTIVE or view.is_carried:
+        return view.next_command
+    asking = first_to_answer(view.tasks)
+    return asking.next_command if asking else "yaoki up"
 
 
 def _stop_words(view: RunView) -> str:
