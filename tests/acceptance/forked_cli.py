@@ -33,6 +33,7 @@ from typing import IO, Any, NoReturn
 
 from pydantic import BaseModel
 
+from tests.acceptance.warm_up import warm_up
 from yaoki.adapters.store.rows import RUN_DOC_FIELDS
 from yaoki.adapters.store.task_rows import TASK_DOC_FIELDS
 from yaoki.core.lazy_pattern import lazy_compile
@@ -88,6 +89,8 @@ def serve(address: str) -> None:
         if module.name not in NOT_IMPORTED:
             import_module(module.name)
     _compile_classes()
+    warm_up()
+    gc.collect()
     gc.freeze()
     gc.enable()
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as door:
