@@ -221,7 +221,7 @@ def test_an_agent_that_takes_over_reads_what_happened_and_what_is_there() -> Non
     assert "# What other agents left" in text
     assert "- first (limit): 429: resets at 3 pm" in text
     assert "- src/a.py" in text
-    assert "It left no changes" in unchanged
+    assert "Nothing of its work is in this directory" in unchanged
     assert "other agents" not in compose_prompt(replace(task, given_up_agents=())).text
 
 

@@ -103,7 +103,7 @@ def test_the_new_conversation_is_told_what_was_tried_and_what_is_left() -> None:
     assert "# What was tried before" in first
     assert "- 2 tests failed\n" in first
     assert "- a.py" in first
-    assert "No changes are left" in nothing_left
+    assert "Nothing of that work is in this directory" in nothing_left
     assert "以前に試みられました" in japanese
     assert "# Task" in first, "the whole prompt, not only the failure"
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import a_failure, a_policy, a_spec, a_task
-from yaoki.core.model import CriterionLevel, FailedCheck, Failure, FailureKind, Task, Work
-from yaoki.core.prompt import BUDGETS, RED_RULES, compose_prompt, fence
+from yaoki.core.model import CriterionLevel, FailedCheck, Failure, FailureKind, Task, TaskKind, Work
+from yaoki.core.prompt import BUDGETS, NO_EARLIER_CHANGES, RED_RULES, compose_prompt, fence
 
 HINT = "Run make check first."
 
@@ -106,5 +106,8 @@ def test_only_a_worktree_with_changes_has_earlier_changes() -> None:
     assert words in compose_prompt(task, changed_files=left).text
     assert words in compose_prompt(task, changed_files=left, session_resumed=True).text
     assert "git checkout" not in compose_prompt(task).text
+    assert NO_EARLIER_CHANGES["en"] in compose_prompt(task).text
+    report = replace(task, spec=replace(task.spec, kind=TaskKind.REPORT))
+    assert "Earlier changes" not in compose_prompt(report, changed_files=left).text
     for other in (replace(task, feedback=None), replace(task, work=Work())):
         assert "git checkout" not in compose_prompt(other, changed_files=left).text

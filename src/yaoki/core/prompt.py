@@ -73,31 +73,39 @@ EARLIER_CHANGES: Mapping[str, str] = {
     "`git diff {base}` で確認でき、`git checkout {base} -- FILE` で"
     "ファイルをタスク開始前の状態に戻せます。",
 }
+# The texts about a failure tell how to repair the work, which is not there to be repaired.
+NO_EARLIER_CHANGES: Mapping[str, str] = {
+    "en": "Nothing that earlier attempts changed is in this directory: what failed is not here to "
+    "be repaired or reverted. Do the task from here, and avoid that failure.",
+    "ja": "以前の試行による変更は、このディレクトリには含まれていません。"
+    "失敗した箇所を修正したり元に戻したりする必要はありません。"
+    "同じ失敗を避けて、ここからタスクを行ってください。",
+}
 HAND_OVER: Mapping[str, Mapping[str, str]] = {
     "en": {
         "tried": "You take over from an agent that could not continue:",
         "work": "Its unverified work is in this directory; read it before you go on. It changed:",
-        "nothing": "It left no changes: this directory is as it was when the task began.",
+        "nothing": "Nothing of its work is in this directory.",
     },
     "ja": {
         "tried": "続行できなくなったエージェントから、このタスクを引き継いでください:",
         "work": "そのエージェントの未検証の作業がこのディレクトリに残っています。"
         "続ける前に読んでください。変更されたファイル:",
-        "nothing": "変更は残されていません。このディレクトリはタスク開始時のままです。",
+        "nothing": "その作業は、このディレクトリには含まれていません。",
     },
 }
 NEW_CONVERSATION: Mapping[str, Mapping[str, str]] = {
     "en": {
         "tried": "This task was tried before, in a conversation that you do not see:",
         "work": "The unverified work is in this directory; read it before you go on. Changed:",
-        "nothing": "No changes are left: this directory is as it was when the task began.",
+        "nothing": "Nothing of that work is in this directory.",
         "anew": "Do not repeat what failed: look for the cause yourself.",
     },
     "ja": {
         "tried": "このタスクは、ここには表示されない別の会話で以前に試みられました:",
         "work": "そのときの未検証の作業がこのディレクトリに残っています。"
         "続ける前に読んでください。変更されたファイル:",
-        "nothing": "変更は残されていません。このディレクトリはタスク開始時のままです。",
+        "nothing": "そのときの作業は、このディレクトリには含まれていません。",
         "anew": "失敗した方法を繰り返さず、原因を自分で調べてください。",
     },
 }
@@ -199,9 +207,10 @@ def _earlier_changes(task: Task, changed_files: Sequence[str]) -> str:
 
     A fresh worktree has none, and an attempt may have changed nothing.
     """
-    if task.feedback is None or not changed_files or not task.work.base:
+    if task.feedback is None or not task.work.base or not task.spec.kind.is_change:
         return ""
-    words = EARLIER_CHANGES.get(task.spec.language, EARLIER_CHANGES["en"])
+    texts = EARLIER_CHANGES if changed_files else NO_EARLIER_CHANGES
+    words = texts.get(task.spec.language, texts["en"])
     return words.format(base=task.work.base[:COMMIT_CHARS])
 
 
