@@ -8,6 +8,7 @@ from tests.acceptance.project import Project, a_plan, file_contains, writes
 from tests.acceptance.test_agent_failures import event_data, run_one_task
 
 pytestmark = pytest.mark.acceptance
+IN_A = {"good": file_contains("a.txt")}
 
 
 @pytest.mark.spec("7.1", "7.3", "6.9")
@@ -45,6 +46,64 @@ def test_a_prompt_tells_only_of_changes_and_scopes_that_exist(project: Project) 
     assert "attempt 3  started in its worktree" in done.out
     assert "attempt 4  started in a fresh worktree" in done.out
     assert ["committed in this worktree" in text for text in told] == [False, True, False]
+    gone = "Nothing that earlier attempts changed is in this directory"
+    assert [gone in text for text in told] == [True, False, True]
+
+
+ASKING = """case $YAOKI_ATTEMPT in
+1) echo '{"status": "question", "question": "Red?"}' > $YAOKI_RESULT;;
+2) echo '{"status": "question", "question": "Big?"}' > $YAOKI_RESULT;;
+*) echo good > a.txt;;
+esac"""
+
+
+@pytest.mark.spec("7.3", "10.3", "10.4")
+def test_each_answer_reaches_the_agent_with_its_question(project: Project) -> None:
+    """The agent read `no` alone, and the first answer was gone."""
+    plan = a_plan({}, [{"id": "a"}], IN_A, agents={"m": {"command": ["sh", "-c", ASKING]}})
+    assert project.yaoki("run", project.plan({**plan, "agent": "m"})).code == 4
+    assert project.yaoki("answer", "a", "retry", "yes").code == 0
+    assert project.yaoki("resume").code == 4
+    assert project.yaoki("answer", "a", "retry", "no").code == 0
+
+    done = project.yaoki("resume")
+
+    assert done.code == 0, done.out
+    said = "Question: Red?\nAnswer: yes\n\nQuestion: Big?\nAnswer: no\n"
+    assert f"# What a person said\n\n{said}" in project.prompt(project.task("a"), 3)
+
+
+@pytest.mark.spec("7.3", "9.6")
+def test_after_an_undo_the_agent_reads_of_it_and_of_no_failure(project: Project) -> None:
+    script = {"a": [writes("a.txt", "bad\n"), writes("a.txt"), writes("a.txt", "good\nmore\n")]}
+    assert project.yaoki("run", project.plan(a_plan(script, [{"id": "a"}], IN_A))).code == 0
+    assert project.yaoki("undo", "a").code == 0
+    assert project.yaoki("answer", "a", "retry", "Add more.").code == 0
+
+    done = project.yaoki("resume")
+
+    assert done.code == 0, done.out
+    prompt = project.prompt(project.task("a"), 3)
+    undone = "A person undid the work of attempt 2, which had landed."
+    assert f"# What a person said\n\n{undone}\n\nAdd more.\n" in prompt
+    assert "What failed in the last attempt" not in prompt
+
+
+@pytest.mark.spec("7.3", "16.5")
+def test_after_a_recheck_the_agent_reads_nothing_of_the_replaced_check(project: Project) -> None:
+    """It was told to create the file that only the wrong check wanted."""
+    checks = {"c": file_contains("zz.txt"), "same": file_contains("b.txt")}
+    acts = [{"write": {"a.txt": "good\n", "b.txt": "good\n"}}]
+    plan = a_plan({"a": [acts, acts]}, [{"id": "a", "retry": {"max_retries": 0}}], checks)
+    assert project.yaoki("run", project.plan(plan)).code == 4
+    project.plan({**plan, "checks": {**checks, "c": file_contains("a.txt")}})
+    assert project.yaoki("plan", "recheck").code == 0
+    assert project.yaoki("answer", "a", "retry").code == 0
+
+    done = project.yaoki("resume")
+
+    assert done.code == 0, done.out
+    assert "zz.txt" not in project.prompt(project.task("a"), 2)
 
 
 @pytest.mark.spec("7.1", "5.8")

@@ -231,8 +231,8 @@ def evolve(task: Task, event: Event) -> Task:
             return replace(task, request=PendingRequest.UNDO, revert_cause=blame)
         case UndoDropped():
             return apply_undo_dropped(task)
-        case UndoCompleted(question=question):
-            return apply_undo_completed(task, question)
+        case UndoCompleted():
+            return apply_undo_completed(task, event)
         case ChecksRevised():
             return apply_checks_revised(task, event)
         case RaceStarted(candidates=candidates):

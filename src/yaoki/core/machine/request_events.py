@@ -11,6 +11,10 @@ from yaoki.core.model.stored_word import stored_as
 
 @dataclass(frozen=True, slots=True)
 class Answered:
+    """`said`: all that persons have said, with the questions of agents, if that is more than
+    `words`.
+    """
+
     NAME: ClassVar[str] = "ESCALATION_ANSWERED"
     choice: Choice
     words: str = ""
@@ -21,6 +25,7 @@ class Answered:
     waived_work: str = field(default="", metadata=stored_as("work"))
     # The agent of the chain that begins again; None for the present one, as in earlier versions.
     agent_index: int | None = None
+    said: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,11 +105,15 @@ class UndoDropped:
 
 @dataclass(frozen=True, slots=True)
 class UndoCompleted:
-    """The landed work was reverted because a person asked for it."""
+    """The landed work was reverted because a person asked for it.
+
+    `feedback_is_void`: the failure before the landing is history; not in earlier versions.
+    """
 
     NAME: ClassVar[str] = "TASK_UNDONE"
     commit: str
     question: Question
+    feedback_is_void: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,9 +123,11 @@ class ChecksRevised:
     Work that was proven before this event was proven with the earlier checks.  `ended_waivers`: the
     changed checks that a person had waived for work that has not landed.
     `proof_is_void`: the task is a candidate that was proven before and is now verified again.
+    `feedback_is_void`: its last failure is one of a check that is no longer the same.
     """
 
     NAME: ClassVar[str] = "CHECKS_REVISED"
     revision: CheckRevision
     ended_waivers: tuple[str, ...] = ()
     proof_is_void: bool = False
+    feedback_is_void: bool = False

@@ -14,7 +14,7 @@ from yaoki.core.machine.events import (
 )
 from yaoki.core.machine.failure_transitions import return_to_agent, switch_agent
 from yaoki.core.machine.fast_replace import replace
-from yaoki.core.machine.request_events import Answered, ChecksRevised
+from yaoki.core.machine.request_events import Answered, ChecksRevised, UndoCompleted
 from yaoki.core.model import (
     AgentLimit,
     AttemptMode,
@@ -231,13 +231,14 @@ def apply_undo_dropped(task: Task) -> Task:
     return replace(task, request=PendingRequest.NONE, revert_cause=None, revert_failed=failed)
 
 
-def apply_undo_completed(task: Task, question: Question) -> Task:
+def apply_undo_completed(task: Task, event: UndoCompleted) -> Task:
     return replace(
         task,
         state=State.ESCALATED,
         stage=Stage.PREPARE,
         reason=Reason.MANUAL,
-        question=question,
+        question=event.question,
+        feedback=None if event.feedback_is_void else task.feedback,
         landed_commit="",
         request=PendingRequest.NONE,
         needs_fresh_worktree=True,
@@ -281,6 +282,7 @@ def apply_checks_revised(task: Task, event: ChecksRevised) -> Task:
         waivers=waivers,
         waived_work=task.waived_work if waivers else "",
         spec=revision.apply_to(task.spec),
+        feedback=None if event.feedback_is_void else task.feedback,
         check_revision=revision,
         question=_question_after_revision(task, revision),
     )
@@ -364,7 +366,7 @@ def apply_answer(task: Task, event: Answered) -> Task:
     )
     match event.choice:
         case Choice.RETRY:
-            begun = replace(reset, answer_text=event.words)
+            begun = replace(reset, answer_text=event.said or event.words)
             index = task.agent_index if event.agent_index is None else event.agent_index
             return switch_agent(begun, index, FailOverCause.NONE, "")
         case Choice.DONE:

@@ -8,6 +8,7 @@ from typing import Any
 
 from yaoki.core.decide.account import first_agent_after_answer
 from yaoki.core.decide.escalation import waivable_check_names
+from yaoki.core.decide.said import compose_said
 from yaoki.core.machine.events import Event
 from yaoki.core.machine.request_events import Answered
 from yaoki.core.model import Choice, PauseCause, Run, RunId, State, StoreMismatch, Task, TaskId
@@ -124,7 +125,8 @@ class Control:
             waived = self._waived_check(task, choice, check)
             work = task.work_identity if waived else ""
             index = first_agent_after_answer(task) if choice is Choice.RETRY else None
-            return (Answered(choice, words, waived, task.counts, how, work, index),)
+            said = compose_said(task, words) if choice is Choice.RETRY else ""
+            return (Answered(choice, words, waived, task.counts, how, work, index, said),)
 
         task = self._store.amend(task_id, decide)
         self._complete(task.run_id)

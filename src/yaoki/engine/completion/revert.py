@@ -154,7 +154,8 @@ class RevertStep:
             return (again, *self._undo_events(run, evolve(now, again), asked, head))
         if now.revert_cause is None:
             question = f"{now.spec.name} was undone on {run.branch}. Try again or abort?"
-            return (UndoCompleted(head, Question(question, (Choice.RETRY, Choice.ABORT))),)
+            asked_again = Question(question, (Choice.RETRY, Choice.ABORT))
+            return (UndoCompleted(head, asked_again, feedback_is_void=True),)
         reverted = LandingReverted(head, "a check has failed since it landed")
         return (
             reverted,

@@ -188,7 +188,10 @@ class RunQueries:
                 if (revision := revised.get(task.id)) is not None:
                     ended = _list_ended_waivers(task, revision)
                     event = ChecksRevised(
-                        replace(revision, number=number), ended, proof_is_void=is_proven(task)
+                        replace(revision, number=number),
+                        ended,
+                        proof_is_void=is_proven(task),
+                        feedback_is_void=_is_feedback_void(task, revision),
                     )
                     self._writer.write(tx, task, (event,))
             if not _is_cancelled(run, tasks):
@@ -323,6 +326,16 @@ def _is_cancelled(run: Run, tasks: Sequence[Task]) -> bool:
     """A cancelled run cannot continue; any other that has ended must be proven again."""
     given_up = (task.state is State.CANCELLED for task in tasks if task.spec.required)
     return run.cancel_requested or any(given_up)
+
+
+def _is_feedback_void(task: Task, revision: CheckRevision) -> bool:
+    """The next agent must not do what a replaced check wanted."""
+    if task.feedback is None:
+        return False
+    old = {check.name: check for check in task.spec.checks}
+    new = {check.name: check for check in revision.checks}
+    failed = {failure.check for failure in task.feedback.single_failures}
+    return any(old.get(name) != new.get(name) for name in failed)
 
 
 def _list_ended_waivers(task: Task, revision: CheckRevision) -> tuple[str, ...]:
