@@ -135,6 +135,19 @@ def test_each_task_of_a_stopped_run_names_the_reason(run: Run, words: str) -> No
     assert [describe_wait(task, NOW, {}) for task in view.tasks] == [words, words]
 
 
+@pytest.mark.spec("1.3", "12.2")
+def test_every_need_that_blocks_a_task_is_named() -> None:
+    """Only the first one was: after it had been answered, another one appeared."""
+    states = (State.ESCALATED, State.DONE, State.WAITING, State.ESCALATED, State.WAITING)
+    rows = [a_row(n, state) for n, state in enumerate(states, 1)]
+    needs = {rows[4].id: tuple(row.id for row in rows[:4])}
+
+    view = build_run_view(RUN, rows, needs, is_idle=True)
+
+    names = {str(row.id): row.name for row in rows}
+    assert describe_wait(view.tasks[4], NOW, names) == "blocked by t1, t4"
+
+
 @pytest.mark.spec("1.3")
 def test_only_open_needs_are_named() -> None:
     rows = [a_row(1, State.DONE), a_row(2), a_row(3, open_needs=1)]

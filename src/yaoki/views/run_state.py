@@ -142,6 +142,8 @@ class _TaskContext:
         if row.id in self.blocked:
             cause = self.rows[self.blocked[row.id]]
             reason, command = Reason.DEPENDENCY_FAILED.value, _next_of_task(cause)
+            others = (need for need in unmet if need != cause.id)
+            further = tuple([need for need in others if self.rows[need].state in STUCK_STATES])
             return TaskView(
                 row,
                 reason,
@@ -154,6 +156,7 @@ class _TaskContext:
                 idle_reason,
                 on_branch,
                 cause.state is State.ESCALATED,
+                further,
             )
         question = self.questions.get(row.id)
         choices = tuple(choice.value for choice in question.choices) if question else ()

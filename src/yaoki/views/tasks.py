@@ -67,6 +67,8 @@ class TaskView:
     on_branch: bool | None = None
     # Does the task that blocks it wait for an answer?  Then nothing has failed for good.
     cause_asks: bool = False
+    # Its other needs that wait for a person or have failed.
+    further_blockers: tuple[str, ...] = ()
 
     @property
     def blocked(self) -> bool:

@@ -12,6 +12,7 @@ from yaoki.core.model import (
     Stage,
     State,
 )
+from yaoki.core.text import list_some
 from yaoki.views.moments import describe_moment
 from yaoki.views.tasks import IdleReason
 
@@ -51,7 +52,8 @@ def describe_wait(view: TaskView, now: datetime, names: Mapping[str, str]) -> st
     if row.state is not State.WAITING:
         return ""
     if view.blocked:
-        return f"blocked by {names.get(view.blocked_by, view.blocked_by)}"
+        causes = [names.get(one, one) for one in (view.blocked_by, *view.further_blockers)]
+        return f"blocked by {list_some(causes, NEEDS_SHOWN)}"
     if row.awaiting_rerun:
         return _hold_words(row)
     if row.awaiting_race:
@@ -60,9 +62,7 @@ def describe_wait(view: TaskView, now: datetime, names: Mapping[str, str]) -> st
     if due_at is not None and not _account_opens_later(view, now):
         return f"next try {describe_moment(due_at, now)}"
     if view.unmet_needs:
-        shown = [names.get(need, need) for need in view.unmet_needs]
-        more = f" and {len(shown) - NEEDS_SHOWN} more" if len(shown) > NEEDS_SHOWN else ""
-        return f"needs {', '.join(shown[:NEEDS_SHOWN])}{more}"
+        return f"needs {list_some([names.get(one, one) for one in view.unmet_needs], NEEDS_SHOWN)}"
     if view.closed_account is not None and row.stage == Stage.PREPARE:
         return _account_words(view.closed_account, now, names)
     if row.is_queued and row.stage == Stage.VERIFY:
