@@ -237,6 +237,10 @@ class BranchMovedExternally(GitFailed):
         super().__init__(sentence, hint=hint or restore_command)
         self.restore_command = restore_command
 
+    @property
+    def remedy(self) -> str:
+        return f"put it back: {self.restore_command}" if self.restore_command else self.hint
+
 
 class RemoteUnreachable(GitFailed):
     """The remote does not answer, or lacks a commit that another machine will push."""

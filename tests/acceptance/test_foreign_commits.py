@@ -96,6 +96,63 @@ def test_a_landing_on_top_of_a_forged_landing_does_not_hide_it_until_a_person_ac
     assert "RECONCILED" in project.event_names()
 
 
+def reconciled_lines(project: Project) -> int:
+    return project.event_names().count("RECONCILED")
+
+
+def test_a_foreign_commit_that_no_landing_is_built_on_cannot_be_accepted(project: Project) -> None:
+    """The refusal writes nothing and names the command that puts the branch back."""
+    run = run_half(project)
+    landed = project.git("rev-parse", f"yaoki/{run}")
+    tree = project.git("rev-parse", f"{landed}^{{tree}}")
+    foreign = project.git(*GIT_IDENTITY, "commit-tree", "-p", landed, "-m", "foreign", tree)
+    project.git("update-ref", f"refs/heads/yaoki/{run}", foreign)
+    assert project.yaoki("answer", "b", "retry").code == 0
+    assert project.yaoki("resume", "--quiet").code == 4
+    before = project.event_names()
+
+    refused = project.yaoki("answer", run, "go", "--accept", foreign)
+    again = project.yaoki("answer", run, "go", "--accept", foreign)
+
+    assert (refused.code, again.code, again.err) == (6, 6, refused.err)
+    assert "no landing is built on it, so it cannot be accepted" in refused.err
+    assert project.event_names() == before
+    assert project.yaoki("answer", run, "go").code == 6
+    assert project.yaoki("verify", run).code == 1, "as long as the run is refused"
+    run_shell(project, refused.err.partition("put it back: ")[2].strip())
+    assert project.yaoki("answer", run, "go").code == 0
+    assert project.yaoki("resume", "--quiet").code == 0
+    assert project.yaoki("verify", run).code == 0
+    assert foreign not in project.git("rev-list", f"yaoki/{run}")
+
+
+@pytest.mark.full
+def test_foreign_commits_under_a_landing_are_accepted_all_together_or_not_at_all(
+    project: Project,
+) -> None:
+    """Two below a landing, and one on top of it that must be put back first."""
+    run_with_forged_landing(project, [FORGES, *writes("b.txt")])
+    run = str(project.status()["run"])
+    newer, older = (project.git("rev-parse", f"yaoki/{run}~{n}") for n in (1, 2))
+    both = ("answer", run, "go", "--accept", older, "--accept", newer)
+    assert f"yaoki {' '.join(both)}" in str(project.status()["paused"])
+    top = forge_landing(project, run)
+
+    for accepted in (both[:5], both, (*both, "--accept", top)):
+        refused = project.yaoki(*accepted)
+        assert (refused.code, "put it back: " in refused.err) == (6, True), refused.err
+    run_shell(project, refused.err.partition("put it back: ")[2].strip())
+    one = project.yaoki(*both[:5])
+    assert (one.code, f"yaoki {' '.join(both)}" in one.err) == (6, True), one.err
+    assert reconciled_lines(project) == 0
+
+    assert project.yaoki(*both).code == 0
+    assert reconciled_lines(project) == 2
+    assert project.yaoki("resume", "--quiet").code == 0
+    assert project.yaoki("verify", run).code == 0
+    assert project.yaoki("merge", run, "--into", "release").code == 0
+
+
 # ------------------------------------------------------------------ it is not merged
 
 

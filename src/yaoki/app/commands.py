@@ -70,7 +70,9 @@ def answer_document(app: App, task: Task, choice: Choice) -> Document:
     return {"schema": SCHEMA, **document, "worker": view.is_carried, "next": view.next_command}
 
 
-def continue_run(app: App, run: Run, words: str = "", accept: str = "", *, how: str) -> None:
+def continue_run(
+    app: App, run: Run, words: str = "", accept: Sequence[str] = (), *, how: str
+) -> None:
     """Let a paused run continue; the approval of a plan records the forecast of its run."""
     if run.pause_cause is not PauseCause.APPROVAL:
         app.control.go(run, words, accept, how)

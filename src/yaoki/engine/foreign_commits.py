@@ -6,7 +6,7 @@ before it lands, so a commit that the store does not know was made by somebody e
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from yaoki.core.evidence import RECONCILED, RunEvidence
@@ -20,53 +20,72 @@ if TYPE_CHECKING:
 PAGE = 1000
 
 
-def refuse_foreign_commits(store: JournalReads, workspace: Workspace, run: Run) -> None:
-    """Raise `BranchMovedExternally` at the first commit that the store does not know.
+def refuse_foreign_commits(
+    store: JournalReads, workspace: Workspace, run: Run, accepted: Collection[str] = ()
+) -> None:
+    """Raise `BranchMovedExternally` for commits that the store does not know.
 
     Read the branch before the store: a commit that lands in between is recorded by then.
+    `accepted` are commits that a person accepts with this very command.
     """
     if run.merged_commit and workspace.branches.missing_commits(run, [run.base]):
         return  # the branch of a merged run belongs to the user, who deleted it
     steps = workspace.branches.list_landings(run)
     known, foreign = _compare(store, run, steps)
-    if foreign:
-        raise _refusal(workspace, run, steps, foreign[0], known)
+    if not set(foreign) <= set(accepted):
+        raise _refusal(workspace, run, steps, foreign, known)
 
 
-def accept_foreign_commit(
-    store: JournalReads, workspace: Workspace, run: Run, commit: str, how: str = ""
+def refuse_acceptance(
+    store: JournalReads, workspace: Workspace, run: Run, commits: Sequence[str]
 ) -> None:
-    """Record that a person accepts this foreign commit; any other commit is refused."""
-    _, foreign = _compare(store, run, workspace.branches.list_landings(run))
-    if commit not in {step.commit for step in foreign}:
-        first = foreign[0].commit if foreign else ""
-        raise NotNow(
-            f"{run.branch} has no foreign commit {commit[:12]} to accept",
-            hint=f"yaoki answer {run.id} go" + (f" --accept {first}" if first else ""),
-        )
-    repair = {
-        "mismatch": StoreMismatch.FOREIGN_COMMIT,
-        "commit": commit,
-        "repair": "accepted by a person",
-        "how": how,
-    }
-    store.note(run.id, RECONCILED, repair)
+    """Refuse to accept any commit but a foreign one that a landing is built on.
+
+    No landing needs a foreign commit at the head of the branch, so that one is put back instead.
+    """
+    steps = workspace.branches.list_landings(run)
+    known, foreign = _compare(store, run, steps)
+    for commit in commits:
+        if commit not in foreign:
+            sentence = f"{run.branch} has no foreign commit {commit[:12]} to accept"
+        elif not _count_later_landings(steps, commit, known):
+            reason = "no landing is built on it, so it cannot be accepted"
+            sentence = f"{_describe(run, [commit])}; {reason}"
+        else:
+            continue
+        go = f"yaoki answer {run.id} go"
+        remedy = _refusal(workspace, run, steps, foreign, known).remedy if foreign else go
+        raise NotNow(sentence, hint=remedy)
+
+
+def record_acceptance(store: JournalReads, run: Run, commits: Sequence[str], how: str = "") -> None:
+    """Record that a person accepts these foreign commits."""
+    for commit in commits:
+        repair = {
+            "mismatch": StoreMismatch.FOREIGN_COMMIT,
+            "commit": commit,
+            "repair": "accepted by a person",
+            "how": how,
+        }
+        store.note(run.id, RECONCILED, repair)
 
 
 def _compare(
     store: JournalReads, run: Run, steps: Sequence[LandedStep]
-) -> tuple[set[str], list[LandedStep]]:
-    """The commits that the store knows, and the steps that it does not."""
+) -> tuple[set[str], Sequence[str]]:
+    """The commits that the store knows, and those of the branch that it does not, oldest first."""
     rows = store.rows(run.id)
     known = _commits_of_tasks(store, rows)
     if all(step.commit in known for step in steps):
-        return known, []
+        return known, ()
     past = _read_evidence(store, run)
     known |= past.known_commits
+    if past.was_repaired:
+        return known, ()
     # An undo moves the branch before it is recorded, and its worker may have been killed then.
     undone = known if past.has_reverts or any(row.undo_requested for row in rows) else set()
     foreign = [step for step in steps if not (step.commit in known or step.undoes in undone)]
-    return known, [] if past.was_repaired else foreign
+    return known, list(dict.fromkeys(step.commit for step in foreign))
 
 
 def _commits_of_tasks(store: JournalReads, rows: Sequence[TaskRow]) -> set[str]:
@@ -93,18 +112,31 @@ def _refusal(
     workspace: Workspace,
     run: Run,
     steps: Sequence[LandedStep],
-    foreign: LandedStep,
+    foreign: Sequence[str],
     known: set[str],
 ) -> BranchMovedExternally:
-    at = [step.commit for step in steps].index(foreign.commit)
-    before = steps[at - 1].commit if at else run.base
-    message = f"{run.branch} contains {foreign.commit[:12]}, which no task of the run landed"
-    later = sum(step.commit in known for step in steps[at + 1 :])
-    if not later:
-        return BranchMovedExternally(
-            message, restore_command=workspace.branches.way_back(run, before)
-        )
+    """Name the commits at the head first: only without them can the others be accepted."""
+    at_head = [one for one in foreign if not _count_later_landings(steps, one, known)]
+    if at_head:
+        at = [step.commit for step in steps].index(at_head[0])
+        restore_command = workspace.branches.way_back(run, steps[at - 1].commit if at else run.base)
+        return BranchMovedExternally(_describe(run, at_head), restore_command=restore_command)
+    later = _count_later_landings(steps, foreign[0], known)
     built = format_count(later, "landing is", "landings are")
-    accept = f"to accept it: yaoki answer {run.id} go --accept {foreign.commit}"
-    hint = f"look at it: git show {foreign.commit}; {accept}; otherwise: yaoki cancel {run.id}"
-    return BranchMovedExternally(f"{message}; {built} built on it", hint=hint)
+    these = "it" if len(foreign) == 1 else "them"
+    accept = f"yaoki answer {run.id} go " + " ".join(f"--accept {one}" for one in foreign)
+    hint = (
+        f"look at {these}: git show {' '.join(foreign)}; to accept {these}: {accept}; "
+        f"otherwise: yaoki cancel {run.id}"
+    )
+    return BranchMovedExternally(f"{_describe(run, foreign)}; {built} built on {these}", hint=hint)
+
+
+def _describe(run: Run, foreign: Sequence[str]) -> str:
+    more = f" and {format_count(len(foreign) - 1, 'other commit')}" if foreign[1:] else ""
+    return f"{run.branch} contains {foreign[0][:12]}{more}, which no task of the run landed"
+
+
+def _count_later_landings(steps: Sequence[LandedStep], commit: str, known: set[str]) -> int:
+    commits = [step.commit for step in steps]
+    return sum(later in known for later in commits[commits.index(commit) + 1 :])

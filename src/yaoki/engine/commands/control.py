@@ -186,17 +186,20 @@ class Control:
 
     # -------------------------------------------------------------- pauses
 
-    def go(self, run: Run, words: str = "", accept: str = "", how: str = "") -> Run:
+    def go(self, run: Run, words: str = "", accept: Sequence[str] = (), how: str = "") -> Run:
         """Let a paused run continue; a run paused for its budget is granted the same amount again.
 
-        `accept` names a commit of its branch that no task landed and that may stay.
+        `accept` names the commits of its branch that no task landed and that may stay.  Everything
+        that may refuse the answer comes before the first line that is written.
         """
-        if accept:
-            self._guard.accept_commit(run, accept, how)
-            if not run.pause_reason:
-                return run
+        accepted = tuple(dict.fromkeys(accept))
+        if accepted:
+            self._guard.refuse_acceptance(run, accepted)
         if run.pause_cause is PauseCause.BRANCH:
-            self._guard.refuse_unrestored(run)
+            self._guard.refuse_unrestored(run, accepted)
+        self._guard.record_acceptance(run, accepted, how)
+        if accepted and not run.pause_reason:
+            return run
         return self._store.unpause(run.id, self._clean(words), how)
 
     # -------------------------------------------------------------- resume

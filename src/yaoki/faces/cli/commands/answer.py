@@ -56,8 +56,8 @@ class AnswerWord(click.Choice[str]):
 @click.option(
     *("--accept", "accepted"),
     metavar="COMMIT",
-    default="",
-    help="With go: keep this commit on the run branch, although no task landed it.",
+    multiple=True,
+    help="With go: keep this commit under later landings, although no task landed it.",
 )
 @run_option
 @json_option
@@ -67,7 +67,7 @@ def answer(
     choice: str | None,
     words: tuple[str, ...],
     check: str,
-    accepted: str,
+    accepted: tuple[str, ...],
     run_name: str,
     as_json: bool,
     repo: Path,
@@ -168,7 +168,13 @@ def _refuse_choice(run: Run, choice: str | None) -> None:
 
 
 def _answer_run(
-    app: App, name: str, choice: str | None, words: str, accepted: str, *, as_json: bool
+    app: App,
+    name: str,
+    choice: str | None,
+    words: str,
+    accepted: Sequence[str],
+    *,
+    as_json: bool,
 ) -> int:
     from yaoki.app import commands
 
