@@ -141,6 +141,22 @@ def test_an_open_question_of_an_older_run_is_not_forgotten(prepared: Prepared) -
     assert project.yaoki("answer").out.splitlines()[0] == "no run waits for your answer"
 
 
+@pytest.mark.spec("1.3", "12.2")
+def test_the_summary_names_every_question_that_a_task_waits_for(project: Project) -> None:
+    names, once = ("x", "y"), {"retry": {"max_retries": 0}}
+    tasks = [{"id": name, "checks": [name], **once} for name in names]
+    tasks.append({"id": "z", "checks": ["x"], "needs": list(names)})
+    plan = a_plan({}, tasks, {name: file_contains(f"{name}.txt") for name in names})
+    bad = {"bad": {"command": ["sh", "-c", "echo bad > $YAOKI_TASK_NAME.txt"]}}
+
+    done = project.yaoki("run", project.plan({**plan, "agents": bad, "agent": "bad"}))
+
+    assert done.code == 4, done.out
+    for name in names:
+        assert f"wait for your answer to {name}: z\n" in done.out
+    assert "blocked by x, y" in project.yaoki("status").out
+
+
 def worktree_of_question(project: Project, task: str) -> Path:
     lines = project.yaoki("answer", task).out.splitlines()
     (named,) = {shlex.split(line)[-1] for line in lines if "after working in" in line}

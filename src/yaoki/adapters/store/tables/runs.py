@@ -330,25 +330,30 @@ def _is_cancelled(run: Run, tasks: Sequence[Task]) -> bool:
 
 def _is_feedback_void(task: Task, revision: CheckRevision) -> bool:
     """The next agent must not do what a replaced check wanted."""
-    if task.feedback is None:
-        return False
-    old = {check.name: check for check in task.spec.checks}
-    new = {check.name: check for check in revision.checks}
-    failed = {failure.check for failure in task.feedback.single_failures}
-    return any(old.get(name) != new.get(name) for name in failed)
+    failures = task.feedback.single_failures if task.feedback is not None else ()
+    failed = [failure.check for failure in failures if failure.check]
+    return bool(_list_changed_checks(task, revision, failed))
 
 
 def _list_ended_waivers(task: Task, revision: CheckRevision) -> tuple[str, ...]:
     """A person who waived a check has not seen the new one; landed work keeps its waivers."""
     if task.state.is_final or (task.state is State.ACTIVE and task.stage is Stage.LAND):
         return ()
+    return _list_changed_checks(task, revision, task.waivers)
+
+
+def _list_changed_checks(
+    task: Task, revision: CheckRevision, names: Sequence[str]
+) -> tuple[str, ...]:
+    """Those of the names whose checks are others in this revision; the built-in checks follow the
+    rules.
+    """
     old = {check.name: check for check in task.spec.checks}
     new = {check.name: check for check in revision.checks}
-    changed = {name for name in task.waivers if old.get(name) != new.get(name)}
-    if revision.list_changed_rules(task.spec):
-        # The built-in checks follow the rules.
-        changed.update(name for name in task.waivers if name not in old)
-    return tuple(name for name in task.waivers if name in changed)
+    rules = revision.list_changed_rules(task.spec)
+    return tuple(
+        name for name in names if old.get(name) != new.get(name) or (rules and name not in old)
+    )
 
 
 def _list_changed_rules(

@@ -366,11 +366,10 @@ def _print_blocked(view: RunView) -> None:
     """One line per cause, however many tasks it blocks."""
     names, found = task_names(view), dict[str, list[TaskView]]()
     for task in view.tasks:
-        if task.blocked:
-            found.setdefault(task.blocked_by, []).append(task)
+        for cause in (task.blocked_by, *task.further_blockers) if task.blocked else ():
+            found.setdefault(cause, []).append(task)
+    asking = {task.row.id for task in view.tasks_asking}
     for cause, tasks in found.items():
         name = clean_line(names[cause], 60)
         asks = f"wait for your answer to {name}"
-        _print_names(
-            asks if tasks[0].cause_asks else f"blocked by {name}, which did not land", tasks
-        )
+        _print_names(asks if cause in asking else f"blocked by {name}, which did not land", tasks)
