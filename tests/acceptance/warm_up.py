@@ -10,7 +10,6 @@ import gc
 import json
 import os
 import signal
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -18,6 +17,8 @@ from contextlib import contextmanager, suppress
 from functools import _lru_cache_wrapper
 from pathlib import Path
 from typing import Any
+
+from tests.repositories import a_repository
 
 PLAN: dict[str, Any] = {
     "goal": "to be warm",
@@ -58,14 +59,10 @@ def warm_up() -> None:
 def _run_commands(folder: Path) -> None:
     from yaoki.faces.cli.main import main
 
-    for name in ("repository", "home"):
-        (folder / name).mkdir()
-    os.chdir(folder / "repository")
+    (folder / "home").mkdir()
+    os.chdir(a_repository(folder))
     os.environ.update({"HOME": str(folder / "home"), "YAOKI_SANDBOX_MODE": "off"})
     Path("plan.json").write_text(json.dumps(PLAN))
-    for words in ("init -q", "config user.name A", "config user.email a@example.org", "add -A"):
-        subprocess.run(("git", *words.split()), check=True)
-    subprocess.run(("git", "commit", "-q", "-m", "first"), check=True)
     for command in COMMANDS:
         # What it returns does not matter here, tests look at that.
         with suppress(SystemExit):

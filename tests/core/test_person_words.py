@@ -1,11 +1,11 @@
-"""What persons have said, as the next agent of a task reads it."""
+"""The words of persons, as the next agent of a task reads them."""
 
 from __future__ import annotations
 
 import pytest
 
 from tests.builders import a_task, an_exit
-from yaoki.core.decide.said import SAID_CHARS, compose_said
+from yaoki.core.decide.person_words import SAID_CHARS, compose_said
 from yaoki.core.lazy_dataclass import replace
 from yaoki.core.model import Reason, Task, Work
 

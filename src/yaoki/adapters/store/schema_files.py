@@ -16,7 +16,7 @@ def load_migrations() -> list[tuple[int, str]]:
 
 
 def load_whole_schema() -> str:
-    """What makes a new store of the newest version, as SQL."""
+    """The SQL that makes a new store of the newest version."""
     return WHOLE_SCHEMA.read_text(encoding="utf-8")
 
 

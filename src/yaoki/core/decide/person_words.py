@@ -1,4 +1,4 @@
-"""What persons have said about a task, as its next agent reads it."""
+"""The words of persons about a task, as its next agent reads them."""
 
 from __future__ import annotations
 

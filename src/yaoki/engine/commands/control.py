@@ -8,7 +8,7 @@ from typing import Any
 
 from yaoki.core.decide.account import first_agent_after_answer
 from yaoki.core.decide.escalation import waivable_check_names
-from yaoki.core.decide.said import compose_said
+from yaoki.core.decide.person_words import compose_said
 from yaoki.core.machine.events import Event
 from yaoki.core.machine.request_events import Answered
 from yaoki.core.model import Choice, PauseCause, Run, RunId, State, StoreMismatch, Task, TaskId

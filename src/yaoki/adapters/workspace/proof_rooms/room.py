@@ -214,7 +214,7 @@ def fill_private_home(home: Path, real: Path, identity: tuple[str, str]) -> None
     them.
     """
     for name in CACHES:
-        # Of so many names few exist, and a path object costs more than the question.
+        # Few of the names exist, and a path object costs more than the question.
         if os.path.isdir(f"{real}/{name}"):  # noqa: PTH112
             link = home / name
             link.parent.mkdir(parents=True, exist_ok=True)
