@@ -61,7 +61,7 @@ LIMIT = Fault(429, headers={"retry-after": "1"})
 # With the header codex would wait by itself.
 SPOKEN_LIMIT = Fault(429, "Rate limit reached. Please retry in 1s")
 FAILING = "test_two_and_three_are_five"
-FEEDBACK = "What failed in the last attempt"
+FEEDBACK = "The last failure"
 RESUMING = ("claude", "codex", "gemini", "opencode", "pi")
 FURTHER = ("qwen", "vibe", "copilot")
 OVER_ACP = ("opencode-acp", "claude-acp", "codex-acp", "vibe-acp", "qwen-acp")

@@ -86,7 +86,7 @@ def test_after_an_undo_the_agent_reads_of_it_and_of_no_failure(project: Project)
     prompt = project.prompt(project.task("a"), 3)
     undone = "A person undid the work of attempt 2, which had landed."
     assert f"# What a person said\n\n{undone}\n\nAdd more.\n" in prompt
-    assert "What failed in the last attempt" not in prompt
+    assert "The last failure" not in prompt
 
 
 @pytest.mark.spec("7.3", "16.5")

@@ -177,8 +177,8 @@ def test_a_session_at_its_limit_stays_usable_and_continues_after_an_answer(
     brought = session.model.requests
 
     assert len(unlocked) == 1, "no stop is held while the person is asked"
-    assert not unlocked[0].holds("What failed in the last attempt")
-    assert brought[0].holds("What failed in the last attempt")
+    assert not unlocked[0].holds("The last failure")
+    assert brought[0].holds("The last failure")
     assert brought[0].holds("and read the test")
     assert (session.repo / "a.py").read_text() == GOOD
     (stood,) = session.hook_status()["sessions"]

@@ -37,7 +37,7 @@ from yaoki.core.prompt import (
 TITLES = [
     "# Rules",
     "# Task",
-    "# What failed in the last attempt",
+    "# The last failure",
     "# What a person said",
     "# How it will be checked",
 ]
@@ -277,7 +277,7 @@ def test_a_complete_prompt_has_this_text() -> None:
         "- Stay within these paths: src/**, tests/**\n\n"
         "# Task\n\nMake login work.\n\n"
         "# Context\n\nChecks: none\n\n"
-        "# What failed in the last attempt\n\n"
+        "# The last failure\n\n"
         "The work does not pass its checks. Fix exactly what failed.\n\n"
         "QUALITY_FAILURE: 2 failed\n\n"
         "Failing check: tests\n\n"
@@ -288,7 +288,7 @@ def test_a_complete_prompt_has_this_text() -> None:
     )
     resumed = compose_prompt(task, context="Checks: none", session_resumed=True).text
     assert [line for line in resumed.splitlines() if line.startswith("# ")] == [
-        "# What failed in the last attempt",
+        "# The last failure",
         "# What a person said",
     ]
     first = replace(task, feedback=None)

@@ -24,7 +24,7 @@ def failed_task(*failed: FailedCheck, language: str = "en", agent_end: str = "")
 
 def failure_section(task: Task) -> str:
     text = compose_prompt(task).text
-    return text.partition("# What failed in the last attempt\n\n")[2].partition("\n\n# ")[0]
+    return text.partition("# The last failure\n\n")[2].partition("\n\n# ")[0]
 
 
 @pytest.mark.spec("7.3")

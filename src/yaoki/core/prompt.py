@@ -161,7 +161,7 @@ def compose_prompt(
         ("Context", "context", context),
         ("What other agents left", "handover", hand_over(task, changed_files)),
         ("What was tried before", "handover", describe_earlier_tries(task, changed_files)),
-        ("What failed in the last attempt", "failed", failed),
+        ("The last failure", "failed", failed),
         ("Earlier changes", "failed", "" if fill else _earlier_changes(task, changed_files)),
         ("What a person said", "person", task.answer_text),
         ("How it will be checked", "checked", "" if fill else describe_checks(task.spec)),

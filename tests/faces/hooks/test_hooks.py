@@ -41,7 +41,7 @@ def test_a_stop_is_refused_with_the_reason_until_the_checks_pass(project: Hooked
     passed = project.stop(stop_hook_active=True)
 
     assert refused["decision"] == "block"
-    assert "# What failed in the last attempt" in refused["reason"]
+    assert "# The last failure" in refused["reason"]
     assert "a.txt does not hold good" in refused["reason"]
     assert "try 1 of 4" in refused["reason"]
     assert (stood["count"], stood["asked"], stood["to_inject"]) == (1, False, False)

@@ -706,7 +706,7 @@ def test_the_prompt_library_writes_the_failure_section_of_a_prompt(tmp_path: Pat
 
     prompt = compose_prompt(task, lambda failure, hints: tree.write(failure, hints).text)
 
-    assert "# What failed in the last attempt\n\n## Tests fail" in prompt.text
+    assert "# The last failure\n\n## Tests fail" in prompt.text
     assert "- `test_a`: 1 != 2" in prompt.text
 
 

@@ -233,7 +233,7 @@ def _prompt_words(app: App, failure: Failure) -> UnprovenStop:
     )
     words = clip_bytes((prompt.text or describe_failure(failure, hints)).strip(), BUDGETS["failed"])
     return UnprovenStop(
-        _masked(f"# What failed in the last attempt\n\n{words}"),
+        _masked(f"# The last failure\n\n{words}"),
         _masked(f"{failure.check}: {failure.message}")[:SUMMARY_CHARS],
         failure.pattern,
         failure.check,

@@ -81,7 +81,7 @@ def test_the_page_follows_a_live_run_and_shows_the_false_claim_and_its_fix(
     expect(attempt(page, 1).get_by_text(LIE).first).to_be_visible()
     expect(attempt(page, 1).get_by_text("retried")).to_be_visible()
     expect(attempt(page, 1).get_by_text("It changed nothing.")).to_be_visible()
-    expect(attempt(page, 2).get_by_text("What failed in the last attempt")).to_be_visible()
+    expect(attempt(page, 2).get_by_text("The last failure")).to_be_visible()
     visit.shot("the lie")
 
     gate.touch()
