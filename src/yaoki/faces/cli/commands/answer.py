@@ -80,6 +80,7 @@ def answer(
     asks again.  If a check is wrong, change it in the plan or yaoki.toml first, then run
     `yaoki plan recheck`.  A paused RUN continues after go and ends after abort.
     """
+    _refuse_misplaced_options(choice, check, accepted)
     with open_app(repo) as app:
         if not task:
             return _list_questions(app, as_json=as_json)
@@ -151,6 +152,14 @@ def _retry_done(app: App, task_id: TaskId, words: str, *, as_json: bool) -> int:
     print_wrapped(f"{clean_line(task.spec.name, 60)} ({task.id}): {reverted}it will be retried")
     print_next_command(document["next"])
     return 0
+
+
+def _refuse_misplaced_options(choice: str | None, check: str, accepted: Sequence[str]) -> None:
+    """An option that another answer takes would have no effect here."""
+    if accepted and choice != GO:
+        raise click.UsageError("--accept belongs to go: yaoki answer RUN go --accept COMMIT")
+    if check and choice != Choice.WAIVE:
+        raise click.UsageError("--check belongs to waive: yaoki answer TASK waive --check NAME")
 
 
 def _is_paused(app: App, name: str) -> bool:
