@@ -127,6 +127,21 @@ def test_a_failure_is_flaky_only_if_it_passes_with_the_change(
 
 
 @pytest.mark.parametrize(
+    ("candidate", "narrows", "passes"),
+    [(".F", False, "1 of the 2"), ("..F", True, "2 of the 3"), ("F", False, ""), ("F", True, "")],
+)
+def test_a_check_that_failed_and_passed_and_failed_is_said_to(
+    candidate: str, narrows: bool, passes: str
+) -> None:
+    """Correct work was sent back as if its check had failed every time."""
+    finding = rerun(ScriptedSession(candidate), narrows=narrows)
+
+    words = f"; it passed {passes} times it was run again on the same commit" if passes else ""
+    assert (finding.outcome, finding.message) == (Outcome.FAILED, f"1 failed{words}")
+    assert finding.rerun_passes == int(passes[:1] or 0)
+
+
+@pytest.mark.parametrize(
     ("base", "passed"), [("..", True), ("FF", False), (".F", False), ("F.", False)]
 )
 def test_a_test_that_always_passes_on_the_base_is_said_to(base: str, passed: bool) -> None:

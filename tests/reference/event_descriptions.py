@@ -94,6 +94,7 @@ NOTE_DESCRIPTIONS: Mapping[str, tuple[str, tuple[str, ...]]] = {
             "key",
             "reused",
             "rerun_seconds",
+            "rerun_passes",
             "quarantined",
             "quarantine_expired",
             "quarantine_unmatched",

@@ -168,6 +168,7 @@ def list_reruns(view: RunView, history: RunHistory, clean: CleanText) -> list[Da
             "check": clean(check.check),
             "outcome": check.outcome,
             "seconds": [check.seconds, *check.rerun_seconds],
+            "passes": check.rerun_passes,
         }
         for task in view.tasks
         for check in iter_checks(history.tasks.get(task.row.id, TaskHistory()))

@@ -86,7 +86,11 @@ def describe_reruns(reruns: Sequence[Data]) -> Iterator[str]:
         if outcome == Outcome.FAILED:
             seconds = sum(second for one in runs for second in one["seconds"])
             failed = f"failed in {format_count(len(runs), 'attempt')}" if runs[1:] else "failed"
-            yield f"{subject} {failed}, also when it was run again ({format_duration(seconds)})"
+            passes = sum(one.get("passes", 0) for one in runs)
+            again = "also when it was run again"
+            if passes:
+                again = f"but passed in {format_count(passes, 're-run')} on the same commit"
+            yield f"{subject} {failed}, {again} ({format_duration(seconds)})"
         else:
             first, *again = runs[-1]["seconds"]
             yield f"{subject} {outcome.lower()}{run_times(outcome, first, again)}"

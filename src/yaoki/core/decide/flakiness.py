@@ -47,6 +47,14 @@ class RepeatedRuns:
         return cleared or (self.fails_on_base_at_random and not self.never_passed)
 
     @property
+    def passes_words(self) -> str:
+        """The passes of a check that counts as failed; empty if it never passed."""
+        passed, count = sum(self.candidate), len(self.candidate)
+        if not passed:
+            return ""
+        return f"it passed {passed} of the {count} times it was run again on the same commit"
+
+    @property
     def fails_on_base_at_random(self) -> bool:
         return any(self.base) and not all(self.base)
 

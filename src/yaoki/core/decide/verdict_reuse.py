@@ -85,5 +85,6 @@ def as_reused(finding: Finding, spec: CheckSpec, key: VerdictKey, origin: Verdic
         params={**params, VERDICT_KEY: key.parts, REUSED_FROM: from_},
         seconds=0.0,
         rerun_seconds=(),
+        rerun_passes=0,
         log="",
     )

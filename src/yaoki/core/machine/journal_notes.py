@@ -73,6 +73,7 @@ def check_finished_note(finding: Finding, commit: str) -> JournalNote:
             "exit_code": finding.exit_code,
             "seconds": round(finding.seconds, 3),
             "rerun_seconds": [round(seconds, 3) for seconds in finding.rerun_seconds],
+            "rerun_passes": finding.rerun_passes,
             "log": finding.log,
         },
     )

@@ -96,6 +96,8 @@ class Finding:
     replan: bool = False
     # The durations of the re-runs that tell a real failure from a flaky one.
     rerun_seconds: tuple[float, ...] = ()
+    # Re-runs that passed, of a check that counts as failed.
+    rerun_passes: int = 0
 
     @property
     def is_acceptable(self) -> bool:

@@ -71,6 +71,7 @@ class CheckRerun:
         judged = count_passed_tests(judged, rerun.tests)
         if rerun.always_passed_on_base:
             judged = replace(judged, params={**judged.params, PASSED_ON_BASE_PARAM: True})
+        judged = _with_passes(judged, rerun.runs)
         return replace(judged, rerun_seconds=rerun.seconds)
 
     def observe_passes(self, check: ProofCheck, finding: Finding, commit: str) -> Finding:
@@ -135,6 +136,14 @@ def _as_flaky(finding: Finding, runs: RepeatedRuns) -> Finding:
         message=f"flaky: {runs.description} ({finding.message})",
         params={**finding.params, "looks": runs.counts},
     )
+
+
+def _with_passes(finding: Finding, runs: RepeatedRuns) -> Finding:
+    """Correct work must not look wrong for certain if its check also passed."""
+    if finding.outcome is not Outcome.FAILED or runs.never_passed:
+        return finding
+    message = f"{finding.message}; {runs.passes_words}"
+    return replace(finding, message=message, rerun_passes=sum(runs.candidate))
 
 
 class _Rerun:

@@ -89,6 +89,7 @@ def read_check_result(entry: JournalEntry) -> CheckResult:
         tuple(data.get("known", ())),
         entry.seq,
         tuple(data.get("rerun_seconds", ())),
+        data.get("rerun_passes", 0),
         tuple(data.get("fail_to_pass", ())),
         data.get("hidden", ""),
         data.get("key") or {},

@@ -127,6 +127,7 @@ class CheckResult:
     seq: int
     # The durations of its re-runs after a failure.
     rerun_seconds: tuple[float, ...] = ()
+    rerun_passes: int = 0
     # Of the red-first criterion: the tests that fail without the change.
     fail_to_pass: tuple[str, ...] = ()
     # The digest of the files of a hidden check.
