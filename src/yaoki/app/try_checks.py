@@ -66,6 +66,8 @@ TOTAL_TIMEOUT = timedelta(minutes=10)
 WORDS_CHARS_MAX = 200
 NO_TESTS_MESSAGE = "it ran no tests, so it proves nothing"
 NOT_TRIED_MESSAGE = "not tried: the time limit for all checks was reached"
+# Checks of the whole code, whose old failures must be told from new ones.
+STATIC_KINDS = ("lint", "types", "format")
 PYTEST = ("python", "-m", "pytest", "-q", "--junit-xml", "{report}")
 
 
@@ -348,6 +350,13 @@ def _judge(detected: FoundCheck, finding: Finding, timeout: timedelta) -> TrialR
                 alike or many,
                 next_command=including,
                 fails_alike=bool(alike),
+            )
+        case Outcome.FAILED if detected.kind in STATIC_KINDS and not finding.items:
+            return TrialResult(
+                detected,
+                TrialState.TOO_RED,
+                f"red at the base, and its failures cannot be read: {words}",
+                next_command=including,
             )
         case Outcome.FAILED:
             number = int(finding.params.get("failureCount", len(finding.items)))

@@ -408,6 +408,14 @@ DIAGNOSTICS: dict[str, tuple[str, list[tuple[str, int | None, int | None, str, s
         ],
     ),
     "flake8": ("lintErrors", [("a.py", 1, 1, "F401", OS_UNUSED)]),
+    "pylint-parseable": (
+        "lintErrors",
+        [
+            ("syn.py", 1, None, "E0001", "Parsing failed: 'invalid syntax (syn, line 1)'"),
+            ("b.py", 1, None, "C0114", "Missing module docstring"),
+            ("b.py", 3, None, "W0612", "Unused variable 'x'"),
+        ],
+    ),
 }
 # The same run in the tool's other format: nothing may be lost or gained by it.
 ALIKE = {
@@ -455,6 +463,7 @@ def test_lints_of_clippy_are_not_type_errors(tmp_path: Path) -> None:
 FORMATS: dict[str, tuple[list[str], str]] = {
     "black": (["b.py", "sub/s.py"], ""),
     "black-diff": (["b.py"], "+x = {"),
+    "isort": (["b.py", "sub/s.py"], ""),
     "prettier": (["ugly.js", "syn.js"], ""),
     "prettier-list": (["ugly.js"], ""),
     "gofmt-list": (["calc/bad.go", "calc/calc_test.go"], ""),

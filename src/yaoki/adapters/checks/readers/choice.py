@@ -17,6 +17,7 @@ from yaoki.adapters.checks.readers.entries import OutputReader
 from yaoki.adapters.checks.readers.formatters import (
     black_text,
     deno_fmt_text,
+    isort_text,
     list_text,
     prettier_text,
     ruff_format_text,
@@ -68,6 +69,7 @@ READERS: Mapping[str, tuple[OutputReader, ...]] = {
     "deno-lint": (deno_lint_json, arrow_text),
     "clippy": (arrow_text,),
     "black": (black_text,),
+    "isort": (isort_text,),
     "ruff-format": (ruff_format_text,),
     "prettier": (prettier_text, list_text),
     "gofmt": (list_text,),
@@ -105,6 +107,7 @@ LINT_READERS: tuple[OutputReader, ...] = (
 )
 FORMAT_READERS: tuple[OutputReader, ...] = (
     black_text,
+    isort_text,
     ruff_format_text,
     prettier_text,
     rustfmt_text,
@@ -143,6 +146,7 @@ _ONE: Mapping[str, str] = {
     "ruff": "ruff",
     "eslint": "eslint",
     "black": "black",
+    "isort": "isort",
     "prettier": "prettier",
     "gofmt": "gofmt",
     "goimports": "gofmt",

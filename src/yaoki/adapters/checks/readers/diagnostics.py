@@ -32,6 +32,7 @@ _TSC_BARE = lazy_compile(r"error (TS\d{1,6}): (.*)$")
 _PYRIGHT = lazy_compile(r"  (\S[^:]{0,300}):(\d{1,7}):(\d{1,7}) - (error|warning): (.*)$")
 _RULE_LAST = lazy_compile(r"\((report\w{1,80})\)$")
 _CONCISE = lazy_compile(_AT + r" ([A-Z]{1,10}\d{2,5}|invalid-syntax|SyntaxError)\b:? (.{1,1900})$")
+_PARSEABLE = lazy_compile(_AT + r" \[([A-Z]\d{4})(?:\([\w-]{1,80}\))?[^\]]{0,300}\] (.{1,1900})$")
 _RUSTC = lazy_compile(_AT + r" (error|warning)(?:\[(\w{1,60})\])?: (.{1,1900})$")
 _STYLISH = lazy_compile(r"  +(\d{1,7}):(\d{1,7})  +(error|warning)  +(\S.{0,1900})$")
 _TITLE = lazy_compile(r"(error|warning)(?:\[([\w:-]{1,100})\])?: (.{1,1900})$")
@@ -120,8 +121,10 @@ def _deno_check(lines: Sequence[str]) -> Iterator[OutputEntry]:
 
 
 def concise_text(output: OutputLines) -> ParsedOutput | None:
-    """ruff's concise form; flake8, pycodestyle and pylint write the same."""
-    hits = (_CONCISE.match(line) for line in output.lines)
+    """ruff's concise form; flake8, pycodestyle and pylint write the same, or pylint its older form
+    for other programs, which many projects keep as their template.
+    """
+    hits = (_CONCISE.match(line) or _PARSEABLE.match(line) for line in output.lines)
     return collect_entries(LINT_ERROR, (_concise(hit) for hit in hits if hit))
 
 

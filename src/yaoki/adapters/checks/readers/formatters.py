@@ -21,6 +21,7 @@ _PRETTIER_FAULT = lazy_compile(r"\[error\] (\S[^:]{0,300}): (\w{0,40}Error: .{0,
 _RUSTFMT = lazy_compile(r"Diff in (\S.{0,300}?)(?: at line \d{1,7}|:\d{1,7}):$")
 _DENO = lazy_compile(r"from (\S.{0,300}):$")
 _GO_DIFF = lazy_compile(r"diff (?:-u )?(\S{1,300}?)\.orig ")
+_ISORT = lazy_compile(r"ERROR: (\S.{0,300}) Imports are incorrectly sorted")
 _RUFF_FAULT = lazy_compile(r"error: Failed to (?:parse|format) (\S[^:]{0,300}):(.{0,1000})$")
 
 _WRONG = "is not formatted"
@@ -50,6 +51,12 @@ def _black(lines: Iterable[str]) -> Iterator[OutputEntry]:
             yield OutputEntry("", _WRONG, line.removeprefix("would reformat ").strip())
         elif hit := _CANNOT.match(line):
             yield OutputEntry("", f"cannot be parsed: {hit[2].strip()}", hit[1])
+
+
+def isort_text(output: OutputLines) -> ParsedOutput | None:
+    hits = (_ISORT.match(line) for line in output.lines)
+    entries = (OutputEntry("", "has imports out of order", hit[1]) for hit in hits if hit)
+    return _make_result(entries, _unified_diff(output))
 
 
 def ruff_format_text(output: OutputLines) -> ParsedOutput | None:
