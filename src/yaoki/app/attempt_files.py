@@ -121,11 +121,21 @@ class DiffEnds:
     is_landed: bool
 
 
-def find_diff_ends(task: Task) -> DiffEnds:
-    """The change that a task landed, or else the one its last attempt left."""
+def find_diff_ends(app: App, task: Task) -> DiffEnds:
+    """The change that a task landed, or else the one its last attempt left.
+
+    A task that starts anew, such as one whose landing was reverted, has only its attempts.
+    """
     work = task.work
     if task.landed_commit:
         return DiffEnds(work.onto, task.landed_commit, True)
-    if not work.head:
-        raise NotNow(f"{task.id} has changed nothing yet", hint=f"yaoki why {task.id}")
-    return DiffEnds(work.base, work.head, False)
+    if work.head:
+        return DiffEnds(work.base, work.head, False)
+    from yaoki.app.run_view import load_task_journal
+    from yaoki.views.history import build_history
+
+    history = build_history(load_task_journal(app, task.id))
+    for attempt in reversed(history.numbered_attempts.values()):
+        if attempt.base and attempt.head:
+            return DiffEnds(attempt.base, attempt.head, False)
+    raise NotNow(f"{task.id} has changed nothing yet", hint=f"yaoki why {task.id}")

@@ -10,7 +10,12 @@ from typing import Any
 from yaoki.core.model import Outcome, State
 from yaoki.core.text import format_count, format_duration, one_line, strip_terminal_codes
 from yaoki.views.outcomes import run_times
-from yaoki.views.plain_words import describe_cause, describe_reason, describe_removal
+from yaoki.views.plain_words import (
+    describe_absence,
+    describe_cause,
+    describe_reason,
+    describe_removal,
+)
 
 Data = Mapping[str, Any]
 UNKNOWN = "unknown"
@@ -100,10 +105,13 @@ def stop_reasons(tasks: Sequence[Data]) -> dict[str, str]:
     """By task: why it does not continue, or what it waits for; empty for one that continues."""
     names = {task["id"]: task["name"] for task in tasks}
     asking = {task["id"] for task in tasks if task["state"] == State.ESCALATED}
-    return {task["id"]: _stop_reason(task, names, asking) for task in tasks}
+    missing = {task["id"]: describe_absence(task["state"], task["reason"]) for task in tasks}
+    return {task["id"]: _stop_reason(task, names, asking, missing) for task in tasks}
 
 
-def _stop_reason(task: Data, names: Mapping[str, str], asking: Container[str]) -> str:
+def _stop_reason(
+    task: Data, names: Mapping[str, str], asking: Container[str], missing: Mapping[str, str]
+) -> str:
     cause = task["cause"]
     if not cause:
         return (
@@ -116,7 +124,7 @@ def _stop_reason(task: Data, names: Mapping[str, str], asking: Container[str]) -
     needed = one_line_text(names.get(cause, cause), 60)
     if cause in asking:
         return f"waits for your answer to {needed}"
-    return f"needs {needed}, which did not land"
+    return f"needs {needed}, which {missing.get(cause, 'did not land')}"
 
 
 def verdict_sentence(status: str, numbers: Data, paused: str) -> str:

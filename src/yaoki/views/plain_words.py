@@ -109,6 +109,11 @@ def describe_removal(state: str, reason: str | None) -> str:
     return UNDONE_AND_GIVEN_UP if undone else ""
 
 
+def describe_absence(state: str, reason: str | None) -> str:
+    """Why work that others need is not on the run branch, to follow the name of its task."""
+    return "was undone" if describe_removal(state, reason) else "did not land"
+
+
 def describe_agent_end(name: str) -> str:
     """`hang` or `signal 11` in words, to follow "the agent"."""
     what, _, number = name.partition(" ")

@@ -18,6 +18,7 @@ from yaoki.core.model import (
     TaskId,
 )
 from yaoki.core.run_status import RunStatus, awaits_revised_checks, current_run_status
+from yaoki.views.plain_words import describe_absence
 from yaoki.views.tasks import (
     STUCK_STATES,
     IdleReason,
@@ -156,6 +157,7 @@ class _TaskContext:
                 idle_reason,
                 on_branch,
                 cause.state is State.ESCALATED,
+                describe_absence(cause.state, cause.reason),
                 further,
             )
         question = self.questions.get(row.id)

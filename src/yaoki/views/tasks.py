@@ -67,6 +67,8 @@ class TaskView:
     on_branch: bool | None = None
     # Does the task that blocks it wait for an answer?  Then nothing has failed for good.
     cause_asks: bool = False
+    # Why the work of the task that blocks it is missing, to follow its name.
+    cause_words: str = ""
     # Its other needs that wait for a person or have failed.
     further_blockers: tuple[str, ...] = ()
 

@@ -221,7 +221,7 @@ def _headline(view: TaskView, waits: str, names: Mapping[str, str]) -> str:
             cause = names.get(view.blocked_by, view.blocked_by)
             if view.cause_asks:
                 return f"WAITING: {cause} ({view.blocked_by}) waits for your answer"
-            return f"WAITING: {cause} ({view.blocked_by}) did not land"
+            return f"WAITING: {cause} ({view.blocked_by}) {view.cause_words}"
         case State.WAITING:
             return f"WAITING: {waits}"
         case State.ACTIVE:

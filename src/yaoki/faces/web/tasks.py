@@ -266,7 +266,7 @@ def _find_log(context: RequestContext, task: Task, attempt: int, text: str) -> P
 def get_diff(context: RequestContext, request: PageRequest) -> Document:
     """The diff of the whole task, as `yaoki diff` shows it."""
     task = context.task(request.task)
-    ends = find_diff_ends(task)
+    ends = find_diff_ends(context.app, task)
     return _diff(context, request, task, (ends.old, ends.new), landed=ends.is_landed)
 
 

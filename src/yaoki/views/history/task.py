@@ -353,6 +353,18 @@ def _restart(_: TaskHistory, timeline: Timeline, entry: JournalEntry) -> None:
     timeline.begin_wait(entry, WaitCause.SLOT)
 
 
+def _unland(history: TaskHistory, timeline: Timeline, entry: JournalEntry) -> None:
+    _note_revert(timeline, str(entry.data.get("why", "")))
+    _restart(history, timeline, entry)
+
+
+def _note_revert(timeline: Timeline, why: str) -> None:
+    """Without this, an attempt whose landing was reverted would look as if its work were there."""
+    if timeline.attempts and timeline.attempts[-1].landed:
+        words = f"{timeline.attempts[-1].end_words}; reverted since"
+        timeline.change_attempt(end_words=f"{words}: {why}" if why else words)
+
+
 def _request_undo(history: TaskHistory, _: Timeline, entry: JournalEntry) -> None:
     history._undo_channel = str(entry.data.get("how") or "")
 
@@ -363,6 +375,7 @@ def _undo(history: TaskHistory, timeline: Timeline, entry: JournalEntry) -> None
     history.answers.append(
         RecordedAnswer(entry.at, entry.task_id, entry.attempt, UNDO, "", "", channel)
     )
+    _note_revert(timeline, "a person undid it")
     timeline.stage = Stage.PREPARE
     timeline.begin_wait(entry, WaitCause.PERSON, words="MANUAL")
 
@@ -416,7 +429,7 @@ _APPLY: Mapping[str, Apply] = {
     "WAIT_ENDED": _end_wait,
     "LEASE_EXPIRED": _expire,
     "LEASE_RELEASED": _release,
-    "TASK_UNLANDED": _restart,
+    "TASK_UNLANDED": _unland,
     "TASK_RECALLED": _restart,
     "UNDO_REQUESTED": _request_undo,
     "TASK_UNDONE": _undo,

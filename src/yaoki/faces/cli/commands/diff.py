@@ -26,7 +26,7 @@ def diff(task: str, stat: bool, run_name: str, as_json: bool, repo: Path) -> int
 
     with open_app(repo, read_only=True) as app:
         found = app.reads.task(app.lookup.find_task(task, run_name))
-        ends = find_diff_ends(found)
+        ends = find_diff_ends(app, found)
         secrets = secret_values(os.environ, passed_variables(app.reads.run(found.run_id), found))
         text = mask_values(app.workspace.contents.diff(ends.old, ends.new, stat=stat), secrets)
         if as_json:

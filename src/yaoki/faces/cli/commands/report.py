@@ -11,7 +11,7 @@ import click
 
 from yaoki.app.saved_attempts import describe_earlier_work
 from yaoki.core.decide.escalation import further_waivers
-from yaoki.core.model import Choice, State
+from yaoki.core.model import Choice, State, TaskId
 from yaoki.core.model.names import explain_check_name
 from yaoki.core.run_status import RunStatus
 from yaoki.core.text import format_count, list_some
@@ -33,6 +33,7 @@ from yaoki.faces.text.render import (
 from yaoki.ports import TaskRow
 from yaoki.views import OFF_BRANCH, RunView, TaskView, describe_unchanged, first_to_answer, is_proof
 from yaoki.views.choices import agent_reads_words
+from yaoki.views.plain_words import describe_absence
 from yaoki.views.wait_text import describe_wait_and_command, wait_end
 
 if TYPE_CHECKING:
@@ -369,7 +370,9 @@ def _print_blocked(view: RunView) -> None:
         for cause in (task.blocked_by, *task.further_blockers) if task.blocked else ():
             found.setdefault(cause, []).append(task)
     asking = {task.row.id for task in view.tasks_asking}
+    rows = {task.row.id: task.row for task in view.tasks}
     for cause, tasks in found.items():
-        name = clean_line(names[cause], 60)
+        name, row = clean_line(names[cause], 60), rows[TaskId(cause)]
         asks = f"wait for your answer to {name}"
-        _print_names(asks if cause in asking else f"blocked by {name}, which did not land", tasks)
+        blocked = f"blocked by {name}, which {describe_absence(row.state, row.reason)}"
+        _print_names(asks if cause in asking else blocked, tasks)

@@ -246,7 +246,7 @@ def diff_panel(app: App, task: TaskView) -> Panel:
     from yaoki.app.attempt_files import find_diff_ends
 
     def load() -> list[str]:
-        ends = find_diff_ends(app.reads.task(task.row.id))
+        ends = find_diff_ends(app, app.reads.task(task.row.id))
         text = app.workspace.contents.diff(ends.old, ends.new, stat=False)
         return clean_text(text).splitlines() or [f"{task.row.id} changed nothing"]
 
