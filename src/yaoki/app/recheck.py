@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 # Only its ending matters: it selects the format of the stored text.
 STORED_PLAN = "plan.yaml"
 NAMES_SHOWN = 5
+# No task can have this name, because it has a space.
+THE_PLAN = "the plan"
 
 
 def read_plan_again(app: App, run: Run, file: Path | None = None) -> tuple[Plan, Path | None]:
@@ -34,6 +36,40 @@ def read_plan_again(app: App, run: Run, file: Path | None = None) -> tuple[Plan,
         return read_plan(app, file), file
     name = str(recorded or STORED_PLAN)
     return parse_plan(run.source, name, app.settings, app.preflight.known_names), None
+
+
+# The keys of a plan that are fixed for a run, by their field.
+FIXED_KEYS = {
+    "goal": "goal",
+    "base": "base",
+    "done_when": "done_when",
+    "priority": "priority",
+    "language": "language",
+    "default_agents": "agent",
+    "planner_agents": "planner",
+    "budget": "budget",
+    "continuous": "continuous",
+}
+
+
+def list_fixed_changes(app: App, run: Run, plan: Plan) -> dict[str, tuple[str, ...]]:
+    """What changed in the plan beside its checks and tasks, and the tasks that left it.
+
+    Both texts are read with the same settings, so only the plan itself can differ.
+    """
+    from yaoki.formats.plan_file import parse_plan
+
+    name = str(_recorded_file(app, run) or STORED_PLAN)
+    try:
+        before = parse_plan(run.source, name, app.settings, app.preflight.known_names)
+    except PlanInvalid:
+        return {}  # with these settings, the plan of the run would not be valid any more
+    fields = FIXED_KEYS.items()
+    keys = tuple(key for at, key in fields if getattr(before, at) != getattr(plan, at))
+    kept = {spec.name for spec in plan.specs}
+    gone = [spec.name for spec in before.specs if spec.name not in kept]
+    removed = dict.fromkeys(gone, ("no longer in the plan",))
+    return {**({THE_PLAN: keys} if keys else {}), **removed}
 
 
 def describe_outdated_checks(app: App, task: Task) -> str:

@@ -66,9 +66,14 @@ class RecheckCommand:
         self._store, self._branches, self._clock = store, branches, clock
 
     def recheck(
-        self, run: Run, checks: Mapping[str, CheckSpec], specs: Sequence[TaskSpec], how: str
+        self,
+        run: Run,
+        checks: Mapping[str, CheckSpec],
+        specs: Sequence[TaskSpec],
+        how: str,
+        fixed: Mapping[str, tuple[str, ...]],
     ) -> Recheck:
-        """`checks` and `specs` are those of the plan as it is now.
+        """`checks` and `specs` are those of the plan as it is now; `fixed` is what else changed.
 
         A task that the plan has keeps its place in the run: only its checks, its set-up and its
         rules change.
@@ -96,7 +101,7 @@ class RecheckCommand:
             else:
                 changed = bool(revised or new)
             if not changed:
-                _refuse_without_change(now, list_ignored_keys(tasks, specs))
+                _refuse_without_change(now, {**fixed, **list_ignored_keys(tasks, specs)})
             return revised
 
         tasks, number = self._store.revise_checks(run.id, new, revise, how)
@@ -111,7 +116,7 @@ class RecheckCommand:
             tuple(tasks),
             setup=any(revision.changes_setup(spec) for spec, revision in changes),
             rules={name: keys for name, keys in rules.items() if keys},
-            ignored=list_ignored_keys(tuple(before.values()), specs),
+            ignored={**fixed, **list_ignored_keys(tuple(before.values()), specs)},
         )
 
     def _has_unmerged_commits(self, run: Run) -> bool:

@@ -188,7 +188,7 @@ def recheck(run: str, file: Path | None, trust: bool, as_json: bool, repo: Path)
     agents, count only in a new run.  If the run has ended and is not merged, the next merge
     verifies it with the new checks.
     """
-    from yaoki.app.recheck import read_plan_again
+    from yaoki.app.recheck import list_fixed_changes, read_plan_again
     from yaoki.faces.cli.plan_arguments import require_plan_trust
 
     with open_app(repo) as app:
@@ -200,7 +200,11 @@ def recheck(run: str, file: Path | None, trust: bool, as_json: bool, repo: Path)
         app.preflight.check_programs(plan, with_agents=False)
         plan = app.context.hidden_checks.freeze(plan)
         done = app.services.recheck_command.recheck(
-            found, plan.catalogue.checks, plan.specs, answer_channel()
+            found,
+            plan.catalogue.checks,
+            plan.specs,
+            answer_channel(),
+            list_fixed_changes(app, found, plan),
         )
         view = load_run_view(app, app.reads.run(found.id))
         if as_json:
