@@ -769,6 +769,7 @@ def test_the_note_of_a_check_contains_all_displayed_fields() -> None:
         exit_code=1,
         seconds=1.23456,
         rerun_seconds=(2.50001,),
+        rerun_passes=1,
         log="/l",
     )
 
@@ -796,6 +797,7 @@ def test_the_note_of_a_check_contains_all_displayed_fields() -> None:
             "exit_code": 1,
             "seconds": 1.235,
             "rerun_seconds": [2.5],
+            "rerun_passes": 1,
             "log": "/l",
         },
     )
