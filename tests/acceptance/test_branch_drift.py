@@ -19,16 +19,22 @@ from tests.acceptance.project import (
 )
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.spec("0.2", "0.6", "8.6")]
-LATER = ("b", "c")
+FIRST, LATER = ["a", "e"], ["b", "c"]
 LOST = "landed, but its commit is no longer on the branch"
 
 
-def plan_with_marker(marker: Path) -> dict[str, Any]:
-    """`a` and `e` land at once; the others wait for the marker."""
-    script: dict[str, Any] = {name: [writes(f"{name}.txt")] for name in ("a", "e")}
-    script |= {name: [[waits_for(marker), *writes(f"{name}.txt")]] for name in LATER}
-    tasks = [{"id": name, "checks": [name]} for name in script]
-    return a_plan(script, tasks, {name: file_contains(f"{name}.txt") for name in script})
+def plan_of(*last: tuple[str, list[Any]], **more: Any) -> dict[str, Any]:
+    """`a` and `e` land at once; the acts of the others begin after that."""
+    script: dict[str, Any] = {name: [writes(f"{name}.txt")] for name in FIRST}
+    script |= {name: [[*acts, *writes(f"{name}.txt")]] for name, acts in last}
+    tasks = [
+        {"id": name, "checks": [name], "needs": [] if name in FIRST else FIRST} for name in script
+    ]
+    return a_plan(script, tasks, {name: file_contains(f"{name}.txt") for name in script}, **more)
+
+
+def runs_shell(line: str) -> dict[str, Any]:
+    return {"run": ["sh", "-ec", line]}
 
 
 def add_remote(project: Project, bare: Path) -> None:
@@ -40,23 +46,13 @@ def add_remote(project: Project, bare: Path) -> None:
         settings.write('\n[workspace]\nremote = "origin"\n')
 
 
-def start_run(project: Project, marker: Path) -> subprocess.Popen[str]:
-    """A run of which the first two tasks have landed, and whose other agents wait."""
-    process = project.start("run", project.plan(plan_with_marker(marker)), "--parallel", "4")
-    wait_until(lambda: bool(project.query("status").out), "there is a run")
-    wait_until(lambda: states(project, "a", "e") == {"DONE"}, "two have landed")
-    wait_until(lambda: stages(project, *LATER) == {"WORK"}, "the others are at work")
-    return process
-
-
-def states(project: Project, *names: str) -> set[str]:
-    told = project.query("status", "--json")
-    return {t["state"] for t in told.document["tasks"] if t["name"] in names} if told.out else set()
-
-
-def stages(project: Project, *names: str) -> set[str]:
-    """A claimed task still reads the branch to create its worktree."""
-    return {t["stage"] for t in project.status()["tasks"] if t["name"] in names}
+def run_until_paused(project: Project) -> str:
+    """A run whose budget ended after two landings and was granted again, without a worker."""
+    plan = plan_of(*((name, []) for name in LATER), budget={"attempts": 2})
+    assert project.yaoki("run", project.plan(plan), "--quiet").code == 5
+    run = str(project.status()["run"])
+    assert project.yaoki("answer", run, "go").code == 0
+    return run
 
 
 def restore_command(project: Project) -> str:
@@ -74,8 +70,10 @@ def run_shell(project: Project, command: str) -> None:
 
 def assert_paused(project: Project, said: str, times: int = 1) -> None:
     """The run asks once for each drift, no task does, and nothing has landed since."""
-    story = project.event_names()
-    assert story.count("RUN_PAUSED") == times
+    entries = project.events()
+    story = [entry["event"] for entry in entries]
+    paused = [entry for entry in entries if entry["event"] == "RUN_PAUSED"]
+    assert len([entry for entry in paused if "put it back: " in str(entry["data"])]) == times
     assert not {"ESCALATE_DECISION", "RETRY_DECISION"} & set(story)
     assert story.count("TASK_LANDED") == 2
     status = project.status()
@@ -103,19 +101,19 @@ def assert_go_refused(project: Project) -> str:
     return refused.err
 
 
-def assert_run_completes(project: Project, at: Path) -> None:
+def assert_run_completes(project: Project, at: Path, *names: str) -> None:
     """The run ends with every landing on its branch."""
     run = project.status()["run"]
     done = project.yaoki("resume", "--quiet")
     assert done.code == 0, done.out + done.err
-    names = subprocess.run(
+    landed = subprocess.run(
         ("git", "ls-tree", "-r", "--name-only", f"yaoki/{run}"),
         cwd=at,
         check=True,
         capture_output=True,
         text=True,
     ).stdout.split()
-    assert {f"{name}.txt" for name in ("a", "e", *LATER)} <= set(names)
+    assert {f"{name}.txt" for name in (*FIRST, *names)} <= set(landed)
     assert LOST not in project.query("report").out
 
 
@@ -123,21 +121,24 @@ def assert_run_completes(project: Project, at: Path) -> None:
 def test_a_locally_rewritten_run_branch_pauses_the_run_with_the_command_to_restore_it(
     project: Project, tmp_path: Path
 ) -> None:
-    """While its worker runs it is deleted with its recorded head; then a person checks it out.
+    """While two agents work it is deleted with its recorded head; then a person checks it out.
 
     Moving a checked-out branch would make the checkout look modified.
     """
-    marker, mine = tmp_path / "go", tmp_path / "mine"
-    process = start_run(project, marker)
+    both, gone, mine = tmp_path / "both", tmp_path / "gone", tmp_path / "mine"
+    refs = ("refs/heads/yaoki/$YAOKI_RUN", "refs/yaoki/runs/$YAOKI_RUN")
+    deletes = runs_shell("; ".join(f"git update-ref -d {ref}" for ref in refs) + f"; touch {gone}")
+    # A claimed task still reads the branch to create its worktree.
+    acts = (
+        ("b", [waits_for(both), deletes]),
+        ("c", [runs_shell(f"touch {both}"), waits_for(gone)]),
+    )
+
+    done = project.yaoki("run", project.plan(plan_of(*acts)), "--parallel", "2")
+
+    assert done.code == 4, done.out + done.err
+    assert_paused(project, done.out)
     run = project.status()["run"]
-    for ref in (f"refs/heads/yaoki/{run}", f"refs/yaoki/runs/{run}"):
-        project.git("update-ref", "-d", ref)
-
-    marker.touch()
-    output, _ = process.communicate(timeout=60)
-
-    assert process.returncode == 4, output
-    assert_paused(project, output)
     assert_go_refused(project)
     lost = {t["name"]: t["on_branch"] for t in project.status()["tasks"] if t["landed"]}
     assert False in lost.values()
@@ -154,44 +155,33 @@ def test_a_locally_rewritten_run_branch_pauses_the_run_with_the_command_to_resto
     assert (refused.code, str(mine) in refused.err) == (6, True), refused.err
     run_shell(project, str(project.status()["paused"]).partition("release it there: ")[2])
     assert project.yaoki("answer", run, "go").code == 0
-    assert_run_completes(project, project.repo)
+    assert_run_completes(project, project.repo, *LATER)
     assert not project.git("-C", str(mine), "status", "--porcelain")
 
 
 @pytest.mark.full
-def test_drift_between_two_workers_is_detected_before_any_task_starts(
-    project: Project, tmp_path: Path
-) -> None:
+def test_drift_between_two_workers_is_detected_before_any_task_starts(project: Project) -> None:
     """The store knows the landings regardless of the branch and the recorded head.
 
-    Both are set to the base, then to an earlier landing, and then the branch alone is.
+    Both are set to an earlier landing, and then the branch alone is deleted.
     """
-    marker = tmp_path / "go"
-    process = start_run(project, marker)
-    process.kill()
-    process.communicate(timeout=30)
-    run = project.status()["run"]
+    run = run_until_paused(project)
     refs = (f"refs/heads/yaoki/{run}", f"refs/yaoki/runs/{run}")
     last = project.git("rev-parse", f"yaoki/{run}")
-    marker.touch()
 
-    for times, where in enumerate(("main", f"{last}^1"), start=1):
-        for ref in refs:
-            project.git("update-ref", ref, where)
-        resume_into_drift(project, times)
-        assert last in assert_go_refused(project), "a second answer does not accept it"
-        assert last in restore_command(project)
-        restore(project)
-    project.git("update-ref", refs[0], f"{last}^1")
-    resume_into_drift(project, 3)
-    assert_go_refused(project)
-    lost = {t["name"]: t["on_branch"] for t in project.status()["tasks"] if t["landed"]}
-    assert False in lost.values()
+    for ref in refs:
+        project.git("update-ref", ref, f"{last}^1")
+    resume_into_drift(project, 1)
+    assert last in assert_go_refused(project), "a second answer does not accept it"
+    assert last in restore_command(project)
+    restore(project)
+    project.git("branch", "-D", f"yaoki/{run}")
+    resume_into_drift(project, 2)
+    assert f"git branch -f yaoki/{run}" in restore_command(project)
     assert LOST in project.query("status").out
-    assert LOST in project.yaoki("report").out
     restore(project)
 
-    assert_run_completes(project, project.repo)
+    assert_run_completes(project, project.repo, *LATER)
 
 
 @pytest.mark.full
@@ -199,21 +189,20 @@ def test_a_run_branch_rewritten_at_the_remote_pauses_the_run_with_the_command_to
     project: Project, tmp_path: Path
 ) -> None:
     """Deleted while the worker runs, then forced, and then with a commit made by hand."""
-    marker, bare = tmp_path / "go", tmp_path / "bare.git"
+    bare = tmp_path / "bare.git"
     add_remote(project, bare)
-    process = start_run(project, marker)
-    run = project.status()["run"]
-    branch = f"refs/heads/yaoki/{run}"
-    project.git("push", "-q", "origin", f":{branch}", f":refs/yaoki/runs/{run}")
+    refs = ":refs/heads/yaoki/$YAOKI_RUN :refs/yaoki/runs/$YAOKI_RUN"
+    plan = plan_of(("b", [runs_shell(f"git push -q origin {refs}")]))
 
-    marker.touch()
-    output, _ = process.communicate(timeout=60)
+    done = project.yaoki("run", project.plan(plan))
 
-    assert process.returncode == 4, output
-    assert_paused(project, output)
+    assert done.code == 4, done.out + done.err
+    assert_paused(project, done.out)
     assert LOST in project.query("status").out
     restore(project)
 
+    run = project.status()["run"]
+    branch = f"refs/heads/yaoki/{run}"
     project.git("push", "-q", "origin", f"+main:{branch}")
     resume_into_drift(project, 2)
     assert LOST in project.query("status").out
@@ -225,7 +214,7 @@ def test_a_run_branch_rewritten_at_the_remote_pauses_the_run_with_the_command_to
     project.git("push", "-q", "origin", f"{mine}:{branch}")
     resume_into_drift(project, 3)
     restore(project)
-    assert_run_completes(project, bare)
+    assert_run_completes(project, bare, "b")
     kept = project.git("ls-remote", "origin", "refs/heads/*")
     assert mine in kept, "what was committed by hand stands on a branch of its own"
 
@@ -235,18 +224,19 @@ def test_an_interrupted_landing_of_a_cancelled_task_is_no_drift(
     project: Project, tmp_path: Path
 ) -> None:
     """Killed between recorded head and branch: nothing landed, and nothing is missing."""
-    marker = tmp_path / "go"
-    process = start_run(project, marker)
-    run = project.status()["run"]
+    begun, go = tmp_path / "begun", tmp_path / "go"
+    acts = [runs_shell(f"touch {begun}"), waits_for(go)]
+    process = project.start("run", project.plan(plan_of(("b", acts))))
+    wait_until(begun.exists, "the last one is at work")
     process.kill()
     process.communicate(timeout=30)
+    run = project.status()["run"]
     head = project.git("rev-parse", f"yaoki/{run}")
     words = f"b: attempt 1\n\nYaoki-Run: {run}\nYaoki-Task: {project.task('b')['id']}"
     ahead = project.git(*GIT_IDENTITY, "commit-tree", "-p", head, "-m", words, f"{head}^{{tree}}")
     project.git("update-ref", f"refs/yaoki/runs/{run}", ahead)
-    for name in LATER:
-        project.yaoki("cancel", name)
-    marker.touch()
+    project.yaoki("cancel", "b")
+    go.touch()
     assert project.yaoki("resume", "--quiet").code == 3
 
     merged = project.yaoki("merge", run, "--into", "release", "--partial")
@@ -260,17 +250,15 @@ def test_a_run_branch_rewritten_after_the_last_landing_keeps_the_run_from_being_
     project: Project, tmp_path: Path
 ) -> None:
     """Everything has landed, so only the completion of the run reads the branch again."""
-    marker = tmp_path / "go"
-    script = {"a": [writes("a.txt")], "b": [[waits_for(marker), *writes("b.txt", "bad\n")]]}
+    begun, never = tmp_path / "begun", tmp_path / "never"
+    script = {"a": [writes("a.txt")], "b": [[runs_shell(f"touch {begun}"), waits_for(never)]]}
     tasks: list[dict[str, Any]] = [
         {"id": "a", "checks": ["a"]},
-        {"id": "b", "checks": ["b"], "required": False, "retry": {"max_retries": 0}},
+        {"id": "b", "needs": ["a"], "checks": ["a"], "required": False},
     ]
-    plan = a_plan(script, tasks, {name: file_contains(f"{name}.txt") for name in script})
-    process = project.start("run", project.plan(plan), "--parallel", "2")
-    wait_until(lambda: bool(project.query("status").out), "there is a run")
-    wait_until(lambda: states(project, "a") == {"DONE"}, "one has landed")
-    wait_until(lambda: stages(project, "b") == {"WORK"}, "the other is at work")
+    plan = a_plan(script, tasks, {"a": file_contains("a.txt")})
+    process = project.start("run", project.plan(plan))
+    wait_until(begun.exists, "the other is at work")
     run = project.status()["run"]
     project.git("update-ref", f"refs/heads/yaoki/{run}", "main")
     project.yaoki("cancel", "b")

@@ -70,32 +70,6 @@ def test_a_forged_landing_pauses_the_run_before_it_is_done(project: Project) -> 
     assert "evil.txt" not in project.git("ls-tree", "-r", "--name-only", status["run_branch"])
 
 
-@pytest.mark.full
-def test_a_landing_on_top_of_a_forged_landing_does_not_hide_it_until_a_person_accepts_it(
-    project: Project,
-) -> None:
-    run_with_forged_landing(project, writes("b.txt"))
-
-    status = project.status()
-    run, paused = status["run"], str(status["paused"])
-    assert (status["status"], FOREIGN_COMMIT_MESSAGE in paused) == ("PAUSED", True)
-    assert "1 landing is built on it" in paused
-    assert project.yaoki("merge", run, "--into", "release").code == 6
-    assert project.yaoki("answer", run, "go").code == 6
-    strange = project.git("rev-parse", f"yaoki/{run}~1")
-    wrong = project.yaoki("answer", run, "go", "--accept", "0" * 40)
-    assert wrong.code == 6, "only what is there, and strange"
-    way = f"yaoki answer {run} go --accept {strange}"
-    assert way in paused
-
-    assert project.yaoki(*way.split()[1:]).code == 0
-    done = project.yaoki("resume", "--quiet")
-
-    assert done.code == 0, done.out + done.err
-    assert project.yaoki("merge", run, "--into", "release").code == 0
-    assert "RECONCILED" in project.event_names()
-
-
 def reconciled_lines(project: Project) -> int:
     return project.event_names().count("RECONCILED")
 
@@ -130,12 +104,19 @@ def test_a_foreign_commit_that_no_landing_is_built_on_cannot_be_accepted(project
 def test_foreign_commits_under_a_landing_are_accepted_all_together_or_not_at_all(
     project: Project,
 ) -> None:
-    """Two below a landing, and one on top of it that must be put back first."""
+    """Two below a landing, which does not hide them, and one on top of it that must be put back
+    first.  Only what is there, and foreign, can be accepted.
+    """
     run_with_forged_landing(project, [FORGES, *writes("b.txt")])
-    run = str(project.status()["run"])
+    run, paused = str(project.status()["run"]), str(project.status()["paused"])
+    assert (project.status()["status"], FOREIGN_COMMIT_MESSAGE in paused) == ("PAUSED", True)
+    assert "1 landing is built on" in paused
+    assert_merge_refused(project, run)
+    assert project.yaoki("answer", run, "go").code == 6
+    assert project.yaoki("answer", run, "go", "--accept", "0" * 40).code == 6
     newer, older = (project.git("rev-parse", f"yaoki/{run}~{n}") for n in (1, 2))
     both = ("answer", run, "go", "--accept", older, "--accept", newer)
-    assert f"yaoki {' '.join(both)}" in str(project.status()["paused"])
+    assert f"yaoki {' '.join(both)}" in paused
     top = forge_landing(project, run)
 
     for accepted in (both[:5], both, (*both, "--accept", top)):
