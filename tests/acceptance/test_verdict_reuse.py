@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.acceptance.prepared import Prepared
 from tests.acceptance.project import GIT_IDENTITY, Project, a_plan, file_contains, writes
 from tests.adapters.store.store_actions import run_sql
 
@@ -25,33 +26,53 @@ def executions(project: Project) -> int:
     return len(count.read_text().splitlines()) if count.exists() else 0
 
 
-def run_twice(project: Project, first: dict[str, Any], second: dict[str, Any], *words: str) -> int:
-    """Executions of the check in the second run, which starts from the landings of the first."""
-    assert project.yaoki("run", "--quiet", project.plan(first)).code == 0
-    assert project.yaoki("merge").code == 0
-    before = executions(project)
-    done = project.yaoki("run", *words, project.plan(second, "second.json"))
-    assert done.code == 0, done.out + done.err
-    return executions(project) - before
-
-
 def plan_of(name: str, checks: dict[str, Any]) -> dict[str, Any]:
     return a_plan({name: [writes(f"{name}.txt")]}, [{"id": name, "checks": [*checks]}], checks)
 
 
-def two_plans(check: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The second task changes a file that the check of the first does not name."""
+def shared_check(project: Project) -> dict[str, Any]:
+    """It uses a tool and depends on no other file; variables with the commit would be another
+    input, so it has none.
+    """
+    check = counted(project, "a.txt", inputs=["a.txt"])
+    no_commit = 'test -z "$YAOKI_BASE$YAOKI_COMMIT"'
+    return {**check, "shell": f"{project.folder}/bin/tool && {no_commit} && {check['shell']}"}
+
+
+def second_plan(check: dict[str, Any]) -> dict[str, Any]:
+    """Its task changes a file that the shared check does not name."""
     own = {"shell": "grep -q good b.txt"}
-    second = plan_of("b", {"b-is-good": own, "shared": {**check}})
-    return plan_of("a", {"shared": {**check}}), second
+    return plan_of("b", {"b-is-good": own, "shared": {**check}})
+
+
+def run_and_merge(project: Project, **more: Any) -> int:
+    """A run whose task has the shared check, merged; the executions of the check."""
+    write_tool(project, "")
+    plan = plan_of("a", {"shared": shared_check(project)})
+    assert project.yaoki("run", "--quiet", project.plan({**plan, **more})).code == 0
+    assert project.yaoki("merge").code == 0
+    return executions(project)
+
+
+def write_tool(project: Project, more: str) -> None:
+    tool = project.folder / "bin" / "tool"
+    tool.parent.mkdir(exist_ok=True)
+    tool.write_text(f"#!/bin/sh\nexit 0{more}\n")
+    tool.chmod(0o755)
+
+
+def run_again(project: Project, plan: dict[str, Any], *words: str) -> None:
+    done = project.yaoki("run", *words, project.plan(plan, "second.json"))
+    assert done.code == 0, done.out + done.err
 
 
 @pytest.mark.spec("17.6")
-def test_a_check_with_unchanged_inputs_is_not_run_again_in_another_run(project: Project) -> None:
-    plans = two_plans(counted(project, "a.txt", inputs=["a.txt"]))
+def test_a_check_with_unchanged_inputs_is_not_run_again_in_another_run(prepared: Prepared) -> None:
+    project, before = prepared.after(run_and_merge)
 
-    assert run_twice(project, *plans) == 0
+    run_again(project, second_plan(shared_check(project)))
 
+    assert executions(project) == before
     why = project.yaoki("why", "b").out
     assert "shared PASSED, reused from " in why
     assert "(same inputs " in why
@@ -71,45 +92,41 @@ def test_a_check_with_unchanged_inputs_is_not_run_again_in_another_run(project: 
 
 
 @pytest.mark.full
-def test_with_no_reuse_every_check_runs(project: Project) -> None:
-    plans = two_plans(counted(project, "a.txt", inputs=["a.txt"]))
+@pytest.mark.parametrize("part", ["inputs", "tools"])
+def test_a_change_of_what_a_check_depends_on_is_a_miss(prepared: Prepared, part: str) -> None:
+    """The other parts of the key are compared in the tests of the core."""
+    project, before = prepared.after(run_and_merge)
+    plan = second_plan(shared_check(project))
+    if part == "inputs":
+        script = plan["agents"]["actor"]["options"]["scenario"]["tasks"]
+        script["b"] = [[*writes("b.txt"), *writes("a.txt", "good and more\n")]]
+    else:
+        write_tool(project, " # a new version")
 
-    assert run_twice(project, *plans, "--no-reuse") == 1
+    run_again(project, plan)
+
+    assert executions(project) > before
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("part", ["inputs", "definition", "setup", "tools", "whole commit"])
-def test_a_change_of_any_part_of_the_key_is_a_miss(project: Project, part: str) -> None:
-    tool = project.folder / "bin" / "tool"
-    tool.parent.mkdir()
-    tool.write_text("#!/bin/sh\nexit 0\n")
-    tool.chmod(0o755)
-    check = counted(project, "a.txt", inputs=["a.txt"])
-    check["shell"] = f"{tool} && {check['shell']}"
-    first, second = two_plans(dict(check))
-    if part == "inputs":
-        second["tasks"][0]["goal"] = "x"
-        second["agents"] = plan_of("b", {})["agents"]
-        second["agents"]["actor"]["options"]["scenario"]["tasks"]["b"] = [
-            [*writes("b.txt"), *writes("a.txt", "good and more\n")]
-        ]
-    elif part == "definition":
-        second["checks"]["shared"]["env"] = {"LEVEL": "2"}
-    elif part == "setup":
-        second["setup"] = [["sh", "-c", "echo made > made.txt"]]
-    elif part == "whole commit":
-        for plan in (first, second):
-            plan["checks"]["shared"].pop("inputs")
-    assert project.yaoki("run", "--quiet", project.plan(first)).code == 0
-    assert project.yaoki("merge").code == 0
-    before = executions(project)
-    if part == "tools":
-        tool.write_text("#!/bin/sh\nexit 0 # a new version\n")
+def test_with_no_reuse_every_check_runs(prepared: Prepared) -> None:
+    project, before = prepared.after(run_and_merge)
 
-    done = project.yaoki("run", project.plan(second, "second.json"))
+    run_again(project, second_plan(shared_check(project)), "--no-reuse")
 
-    assert done.code == 0, done.out + done.err
-    assert executions(project) - before >= 1
+    assert executions(project) == before + 1
+
+
+@pytest.mark.full
+def test_a_check_behind_a_setup_is_run_again_although_the_setup_is_the_same(
+    project: Project,
+) -> None:
+    setup = {"setup": [["sh", "-c", "echo made > made.txt"]]}
+    before = run_and_merge(project, **setup)
+
+    run_again(project, {**second_plan(shared_check(project)), **setup})
+
+    assert executions(project) == before + 1
 
 
 @pytest.mark.full
@@ -133,19 +150,15 @@ def test_a_check_that_reads_more_than_its_inputs_fails(project: Project) -> None
 
 
 @pytest.mark.full
-def test_a_verdict_that_the_journal_does_not_confirm_is_a_miss(project: Project) -> None:
+def test_a_verdict_that_the_journal_does_not_confirm_is_a_miss(prepared: Prepared) -> None:
     """Somebody writes a row for the key that the next proof will look for."""
-    check = counted(project, "a.txt", inputs=["a.txt"])
-    first, second = two_plans(check)
-    assert project.yaoki("run", "--quiet", project.plan(first)).code == 0
-    assert project.yaoki("merge").code == 0
+    project, before = prepared.after(run_and_merge)
     change = "UPDATE verdicts SET commit_id = 'other' || commit_id RETURNING commit_id"
     assert len(run_sql(project.database, change)) == 1
-    before = executions(project)
 
-    assert project.yaoki("run", project.plan(second, "second.json")).code == 0
+    run_again(project, second_plan(shared_check(project)))
 
-    assert executions(project) - before == 1
+    assert executions(project) == before + 1
     assert "reused" not in project.yaoki("why", "b").out
 
 
@@ -185,30 +198,6 @@ def test_changed_attributes_reach_every_file_of_a_proof_room(project: Project) -
 
     assert done.code == 4, done.out + done.err
     assert project.task("b")["state"] == "ESCALATED"
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("way", ["whole commit", "submodule", "set-up", "variables of the commit"])
-def test_what_is_not_surely_the_same_is_run(project: Project, way: str) -> None:
-    check = counted(project, "a.txt", inputs=["a.txt"])
-    if way == "whole commit":
-        check.pop("inputs")
-    if way == "variables of the commit":
-        check["shell"] += ' && test -z "$YAOKI_BASE$YAOKI_COMMIT"'
-    first, second = two_plans(check)
-    if way == "set-up":
-        first["setup"] = second["setup"] = [["sh", "-c", "echo made > made.txt"]]
-    if way == "submodule":
-        lib = str(project.folder / "lib")
-        project.git("init", "-q", lib)
-        project.git("-C", lib, *GIT_IDENTITY, "commit", "-q", "--allow-empty", "-m", "x")
-        local = ("-c", "protocol.file.allow=always")
-        project.git(*local, "submodule", "--quiet", "add", "../lib", "lib")
-        project.git(*GIT_IDENTITY, "commit", "-qm", "lib")
-
-    again = run_twice(project, first, second)
-
-    assert again == (0 if way == "variables of the commit" else 1)
 
 
 @pytest.mark.full
