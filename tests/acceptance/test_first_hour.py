@@ -98,48 +98,6 @@ def test_doctor_names_worktreeinclude_for_a_generated_module_that_git_ignores(
 
 
 @pytest.mark.full
-@pytest.mark.spec("12.3", "15")
-@pytest.mark.parametrize(
-    ("ignored", "script", "pattern"),
-    [
-        ("local.json", "open('local.json')", "/local.json"),
-        ("conf/a b.json", "open('conf/a b.json')", "'conf/a b.json'"),
-        ("gen/__init__.py", "import gen", "/gen/"),
-        ("gen/api.py", "from gen import api", "/gen/"),
-        ("src/pkg/extra.py", "from pkg import extra", "src/pkg/extra.py"),
-    ],
-    ids=["file", "file with a space", "package", "folder of modules", "member"],
-)
-def test_each_kind_of_missing_file_is_found_by_the_words_of_its_error(
-    project: Project, ignored: str, script: str, pattern: str
-) -> None:
-    test = (
-        f"import unittest\n{script}\n\n\nclass T(unittest.TestCase):\n    def test_a(self): ...\n"
-    )
-    gitignore = f"{ignored.replace(' ', '?')}\n"
-    commit_files(
-        project,
-        {
-            "setup.py": "",
-            ".gitignore": gitignore,
-            "src/pkg/__init__.py": "",
-            "tests/test_a.py": test,
-        },
-    )
-    file = project.repo / ignored
-    file.parent.mkdir(exist_ok=True)
-    file.write_text("")
-    env = programs(project)
-
-    first = project.yaoki("init", env=env)
-    type_command(project, next_command(first.out))
-    mended = project.yaoki("init", "--again", env=env)
-
-    assert next_command(first.out) == f"echo {pattern} >> .worktreeinclude", first
-    assert "added: tests" in mended.out, mended
-
-
-@pytest.mark.full
 @pytest.mark.spec("12.3")
 def test_init_again_replaces_the_comments_that_no_longer_hold(project: Project) -> None:
     """The reason of a check that still cannot run, and the result of one that runs."""
