@@ -19,13 +19,11 @@ from tests.acceptance.project import (
     Project,
     a_plan,
     file_contains,
-    remaining_output,
     wait_until,
     writes,
 )
 
 pytestmark = pytest.mark.acceptance
-CHANGED = "CHECKOUT_CHANGED"
 SOON = "[retry.cause_specific.{kind}.backoff]\ninitial_delay_ms = 10\n"
 
 
@@ -90,50 +88,33 @@ def test_an_agent_that_changes_nothing_never_lands_and_its_retries_are_bounded(
 
 
 @pytest.mark.full
-@pytest.mark.spec("5.7", "3.9")
-@pytest.mark.parametrize(
-    ("name", "words"), [("unsafe", "retry_safe: false"), ("asks", "Blue or red?")]
-)
-def test_a_question_of_an_agent_is_escalated_at_once(
-    prepared: Prepared, name: str, words: str
+@pytest.mark.spec("5.7", "3.9", "10.4", "6.8", "3.3")
+def test_what_needs_a_person_is_escalated_at_once_and_again_after_a_bad_takeover(
+    prepared: Prepared,
 ) -> None:
+    """A failure that is unsafe to retry, a question, and a check that aborts; a check that was
+    skipped has not passed.  No agent continues the work of a takeover.
+    """
     project, _ = prepared.after(run_without_landings)
-    task = project.task(name)
-
-    assert task["attempt"] == 1
-    assert task["reason"] == "NEEDS_HUMAN"
-    assert words in task["question"]
-    assert event_data(project.events(name), "RETRY_DECISION") == []
-
-
-@pytest.mark.full
-@pytest.mark.spec("10.4")
-def test_a_takeover_whose_work_fails_is_escalated_again(prepared: Prepared) -> None:
-    """No agent continues the work of a takeover."""
-    project, _ = prepared.after(run_without_landings)
-    worktree = next((project.home / "worktrees").glob(f"*/{project.task('asks')['id']}"))
+    tasks = {name: project.task(name) for name in ("unsafe", "asks", "aborts")}
+    finished = event_data(project.events("aborts"), "CHECK_FINISHED")
+    retried = [event_data(project.events(name), "RETRY_DECISION") for name in tasks]
+    worktree = next((project.home / "worktrees").glob(f"*/{tasks['asks']['id']}"))
     (worktree / "asks.txt").write_text("bad\n")
 
     project.yaoki("answer", "asks", "done")
     code = project.yaoki("resume", "--quiet").code
 
+    assert [task["attempt"] for task in tasks.values()] == [1, 1, 1]
+    assert retried == [[], [], []]
+    for name, words in {"unsafe": "retry_safe: false", "asks": "Blue or red?"}.items():
+        assert tasks[name]["reason"] == "NEEDS_HUMAN"
+        assert words in tasks[name]["question"]
+    outcomes = {d["check"]: d["outcome"] for d in finished}
+    assert outcomes == {"style": "SKIPPED", "optional": "FAILED", "aborts": "FAILED"}
     again = project.task("asks")
     assert (code, again["state"], again["attempt"]) == (4, "ESCALATED", 2)
     assert "asks.txt does not hold good" in again["question"]
-
-
-@pytest.mark.full
-@pytest.mark.spec("6.8", "3.3")
-def test_a_skipped_check_has_not_passed_and_an_aborting_check_escalates_at_once(
-    prepared: Prepared,
-) -> None:
-    project, _ = prepared.after(run_without_landings)
-
-    finished = event_data(project.events("aborts"), "CHECK_FINISHED")
-
-    assert project.task("aborts")["attempt"] == 1
-    outcomes = {d["check"]: d["outcome"] for d in finished}
-    assert outcomes == {"style": "SKIPPED", "optional": "FAILED", "aborts": "FAILED"}
 
 
 # ------------------------------------------------------------------ one run in which all lands
@@ -144,7 +125,7 @@ PLANTED = {"PLANTED_API_KEY": SECRET}
 
 def run_with_landings(project: Project) -> str:
     """The branch of a run whose tasks all land; each has a check of its name, except `unchanged`,
-    `limited` and `note`.
+    `limited` and `note`.  The lease limits how early an agent that is silent is warned about.
     """
     for name, text in {
         "before.txt": "good\n", ".gitignore": "made/\nsecret.env\n",
@@ -155,11 +136,12 @@ def run_with_landings(project: Project) -> str:
     project.git(*GIT_IDENTITY, "commit", "-qm", "done before")
     (project.repo / "secret.env").write_text("good\n")
     soon = "".join(SOON.format(kind=kind) for kind in ("RATE_LIMIT", "TIMEOUT"))
-    project.settings(SETTINGS + soon)
+    times = SETTINGS.replace("lease_s = 10.0", "lease_s = 6.0").replace("20.0", "6.5")
+    project.settings(times + soon)
     script = {
+        "hangs": [["hang"], writes("hangs.txt")],
         "unchanged": [["nothing"]],
         "limited": [[{"rate_limit": {"retry_after": 0}}], writes("limited.txt")],
-        "hangs": [["hang"], writes("hangs.txt")],
         "note": [["nothing"], [{"say": "The code is fine."}]],
         "set-up": [[{"run": ["sh", "-c", "cat made/it secret.env > set-up.txt"]}]],
         "leaks": [
@@ -168,9 +150,9 @@ def run_with_landings(project: Project) -> str:
         ],
     }
     tasks: list[dict[str, Any]] = [
+        {"id": "hangs", "checks": ["hangs"], "hang": 8.5, "retry": {"max_retries": 5}},
         {"id": "unchanged", "checks": ["before"], "may_change_nothing": True},
         {"id": "limited", "checks": ["before"]},
-        {"id": "hangs", "checks": ["hangs"], "hang": "2s", "retry": {"max_retries": 5}},
         {"id": "note", "kind": "report", "checks": []},
         {
             "id": "set-up",
@@ -178,70 +160,48 @@ def run_with_landings(project: Project) -> str:
             "setup": [["sh", "-c", "mkdir made && echo good > made/it"]],
         },
         {"id": "leaks", "checks": ["leaks"]},
-        {"id": "chain", "checks": ["chain"], "agent": ["small", "large"]},
-        {"id": "proof", "kind": "check", "needs": ["chain"], "checks": ["chain"]},
+        {"id": "proof", "kind": "check", "needs": ["set-up"], "checks": ["set-up"]},
     ]
-    checked = ("before", "hangs", "set-up", "leaks", "chain")
+    checked = ("before", "hangs", "set-up", "leaks")
     plan = a_plan(script, tasks, {name: file_contains(f"{name}.txt") for name in checked})
-    for name, attempt in {"small": ["claim_done"], "large": writes("chain.txt")}.items():
-        scenario = {"tasks": {"chain": [attempt]}}
-        plan["agents"][name] = {"preset": "scripted", "options": {"scenario": scenario}}
     done = project.yaoki("run", project.plan(plan), "--quiet", env=PLANTED)
     assert done.code == 0, done.out + done.err
     return str(project.status()["run_branch"])
 
 
 @pytest.mark.full
-@pytest.mark.spec("4.6", "5.6")
-def test_the_next_agent_of_the_chain_gets_a_task_that_the_first_fails(prepared: Prepared) -> None:
-    project, _ = prepared.after(run_with_landings)
-
-    agents = [d["agent"] for d in event_data(project.events("chain"), "ATTEMPT_STARTED")]
-
-    assert agents == ["small", "small", "small", "large"]
-
-
-@pytest.mark.full
-@pytest.mark.spec("3.5")
-def test_a_task_without_changes_is_done_if_the_plan_allows_it(prepared: Prepared) -> None:
+@pytest.mark.spec("3.5", "4.2", "0.1", "1.2")
+def test_an_attempt_without_changes_is_done_only_where_the_plan_and_the_agent_allow_it(
+    prepared: Prepared,
+) -> None:
+    """The checks pass on the base, but a rate-limited agent has not done the task."""
     project, _ = prepared.after(run_with_landings)
     entries = project.events("unchanged")
 
-    assert project.task("unchanged")["state"] == "DONE"
+    states = {t["name"]: (t["state"], t["attempt"]) for t in project.status()["tasks"]}
+
+    assert states["unchanged"] == states["proof"] == ("DONE", 1)
     assert event_data(entries, "QUALITY_JUDGMENT")[0]["unchanged"] is True
     assert event_data(entries, "TASK_LANDED")[0]["already"] is True
-
-
-@pytest.mark.full
-@pytest.mark.spec("3.5", "4.2", "0.1")
-def test_a_rate_limited_agent_without_changes_does_not_count_as_done(prepared: Prepared) -> None:
-    """The checks pass on the base, but a rate-limited agent has not done the task."""
-    project, _ = prepared.after(run_with_landings)
-
+    assert states["note"] == states["limited"] == ("DONE", 2)
     assert failure_kinds(project.events("limited")) == ["RATE_LIMIT"]
-    assert project.task("limited")["attempt"] == 2
 
 
 @pytest.mark.full
 @pytest.mark.spec("3.8", "4.2")
-def test_a_hung_agent_is_ended_and_retried(prepared: Prepared) -> None:
+def test_a_silent_agent_causes_a_warning_and_when_it_hangs_it_is_ended_and_retried(
+    prepared: Prepared,
+) -> None:
     """On a slow machine the second attempt may time out too, so the last attempt counts."""
     project, _ = prepared.after(run_with_landings)
     entries = project.events("hangs")
 
+    names = [entry["event"] for entry in entries]
+    assert names.index("WARNING") < names.index("AGENT_FINISHED")
+    assert event_data(entries, "WARNING")[0]["message"].startswith("silent for ")
     assert set(failure_kinds(entries)) == {"TIMEOUT"}
     ended = [d["exit"].get("ended_by", "") for d in event_data(entries, "AGENT_FINISHED")]
     assert (ended[0], ended[-1]) == ("hang", "")
-
-
-@pytest.mark.full
-@pytest.mark.spec("1.2")
-def test_report_and_check_tasks_succeed_without_a_change(prepared: Prepared) -> None:
-    project, _ = prepared.after(run_with_landings)
-
-    states = {t["name"]: (t["state"], t["attempt"]) for t in project.status()["tasks"]}
-
-    assert (states["note"], states["proof"]) == (("DONE", 2), ("DONE", 1))
 
 
 @pytest.mark.full
@@ -275,51 +235,61 @@ def test_a_secret_variable_reaches_no_agent_and_no_stored_text(prepared: Prepare
 # ------------------------------------------------------------------ further runs
 
 
-BEYOND: dict[str, tuple[list[Any], dict[str, Any], str]] = {
-    "narrow": ([{"write": {"README": "x"}}], {"scope": ["narrow.txt"]}, "out-of-scope"),
-    "state": ([{"write": {".yaoki/state.db": "x"}}], {}, "out-of-scope"),
-    "settings": ([{"write": {"yaoki.toml": "x"}}], {}, "out-of-scope"),
-    "deletes": (
-        [{"run": ["git", "rm", "-rqf", "README", "yaoki.toml", "old"]}],
-        {},
-        "mass-deletion",
-    ),
-}
-
-
-@pytest.mark.quick_cases(1)
-@pytest.mark.spec("3.6")
-@pytest.mark.parametrize("names", [["narrow"], ["state", "settings", "deletes"]])
-def test_a_change_beyond_its_bounds_is_sent_back_and_never_lands(
-    project: Project, names: list[str]
-) -> None:
-    """Enough files, so that those that the other tasks add do not make the deletion a small one."""
+def add_old_files(project: Project) -> None:
+    """Enough files, so that those that the other tasks add do not make a deletion a small one."""
     (project.repo / "old").mkdir()
     for n in range(8):
         (project.repo / "old" / str(n)).write_text(f"{n}\n")
     project.git("add", "-A")
     project.git(*GIT_IDENTITY, "commit", "-qm", "old files")
+
+
+@pytest.mark.spec("3.6")
+def test_a_change_beyond_its_bounds_is_sent_back_and_never_lands(project: Project) -> None:
+    add_old_files(project)
     base = project.git("rev-parse", "main")
     back: dict[str, Any] = {"run": ["git", "checkout", "-q", base, "--", "."]}
-    script: dict[str, Any] = {}
-    for name in names:
-        good = writes(f"{name}.txt")
-        mends = [back] if name in {"narrow", "deletes"} else []
-        script[name] = [[*good, *BEYOND[name][0]], [*mends, *good]]
-    tasks = [{"id": name, "checks": [name], **BEYOND[name][1]} for name in names]
-    checks = {name: file_contains(f"{name}.txt") for name in names}
+    good = writes("narrow.txt")
+    script = {"narrow": [[*good, {"write": {"README": "x"}}], [back, *good]]}
+    tasks = [{"id": "narrow", "checks": ["narrow"], "scope": ["narrow.txt"]}]
+    plan = a_plan(script, tasks, {"narrow": file_contains("narrow.txt")})
 
-    done = project.yaoki("run", project.plan(a_plan(script, tasks, checks)), "--quiet")
+    done = project.yaoki("run", project.plan(plan), "--quiet")
 
     assert done.code == 0, done.out + done.err
-    for name in names:
-        first = event_data(project.events(name), "RETRY_DECISION")[0]["failure"]
-        assert (first["kind"], first["pattern"]) == ("QUALITY_FAILURE", BEYOND[name][2])
+    first = event_data(project.events("narrow"), "RETRY_DECISION")[0]["failure"]
+    assert (first["kind"], first["pattern"]) == ("QUALITY_FAILURE", "out-of-scope")
     assert (project.repo / "README").exists()
     branch = project.status()["run_branch"]
-    landed = {"README", "old", "yaoki.toml", *(f"{name}.txt" for name in names)}
+    landed = {"README", "old", "yaoki.toml", "narrow.txt"}
     assert set(project.git("ls-tree", "--name-only", branch).split()) == landed
     assert project.show(branch, "README") == "hello"
+
+
+@pytest.mark.full
+@pytest.mark.spec("3.6")
+def test_a_change_of_yaokis_own_files_or_of_most_files_never_lands(project: Project) -> None:
+    add_old_files(project)
+    acts: dict[str, list[Any]] = {
+        "own": [{"write": {".yaoki/state.db": "x", "yaoki.toml": "x"}}],
+        "deletes": [{"run": ["git", "rm", "-rqf", "README", "yaoki.toml", "old"]}],
+    }
+    script = {name: [[*writes(f"{name}.txt"), *more]] for name, more in acts.items()}
+    tasks = [{"id": name, "checks": [name], "retry": {"max_retries": 0}} for name in acts]
+    plan = a_plan(script, tasks, {name: file_contains(f"{name}.txt") for name in acts})
+
+    done = project.yaoki("run", project.plan(plan), "--quiet")
+
+    assert done.code == 4, done.out + done.err
+    failures = [
+        event_data(project.events(name), "ESCALATE_DECISION")[0]["failure"] for name in acts
+    ]
+    assert {failure["kind"] for failure in failures} == {"QUALITY_FAILURE"}
+    assert [failure["pattern"] for failure in failures] == ["out-of-scope", "mass-deletion"]
+    for path in (".yaoki/state.db", "yaoki.toml"):
+        assert path in project.task("own")["question"]
+    branch = project.status()["run_branch"]
+    assert project.git("rev-parse", branch) == project.git("rev-parse", "main")
 
 
 TAKES_BACK = """\
@@ -381,39 +351,10 @@ def test_rate_limits_timeouts_and_crashes_are_distinguished(project: Project) ->
 
 
 @pytest.mark.full
-@pytest.mark.spec("3.8")
-def test_a_silent_agent_causes_a_warning_and_is_not_ended(project: Project, tmp_path: Path) -> None:
-    """A process that reads from an idle pipe stays silent for as long as the test needs."""
-    project.settings(SETTINGS.replace("lease_s = 10.0", "lease_s = 4.0").replace("20.0", "4.5"))
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    ours = os.open(pipe, os.O_RDWR)
-    acts = [{"run": ["sh", "-c", f"read line < {pipe}"]}, *writes("a.txt")]
-    plan = a_plan({"a": [acts]}, [{"id": "a"}], {"good": file_contains("a.txt")})
-
-    worker = project.start("run", project.plan(plan))
-    wait_until(lambda: "WARNING" in project.event_names("a"), "the silence is told")
-    for _ in range(2):
-        wait_for_lease_renewal(project)
-    os.write(ours, b"\n")
-    output = remaining_output(worker)
-    os.close(ours)
-
-    assert worker.returncode == 0, output
-    (entry,) = [e["data"]["message"] for e in project.events("a") if e["event"] == "WARNING"]
-    assert entry.startswith("silent for ")
-
-
-def wait_for_lease_renewal(project: Project) -> None:
-    """The worker renews the lease each time it inspects an agent."""
-    (lease,) = (project.repo / ".yaoki" / "runs").glob("*/*/1/lease")
-    before = lease.stat().st_mtime_ns
-    wait_until(lambda: lease.stat().st_mtime_ns != before, "the agent was looked at")
-
-
-@pytest.mark.full
-@pytest.mark.spec("0.2", "14.2", "14.3")
-def test_an_agent_that_changes_git_configuration_is_escalated(project: Project) -> None:
+@pytest.mark.spec("0.2", "14.2", "14.3", "14.4", "16.10")
+def test_an_agent_that_changes_git_configuration_is_escalated_and_a_retry_does_not_accept_it(
+    project: Project,
+) -> None:
     """That of the repository, and that of its own worktree, which yaoki's git obeys as well."""
     project.git("config", "extensions.worktreeConfig", "true")
     plant = {"run": ["git", "config", "--worktree", "filter.x.clean", "evil"]}
@@ -425,33 +366,17 @@ def test_an_agent_that_changes_git_configuration_is_escalated(project: Project) 
     words = "configuration changed after the task began: config filter.tampered.clean, "
     assert words in task["question"]
     assert f"worktrees/{task['id']}/config.worktree" in task["question"]
+    assert project.yaoki("answer", "a", "retry").code == 0
+    again = project.yaoki("resume", "--quiet")
+    assert again.code == 4, again.out
+    assert "git's own configuration changed" in project.task("a")["question"]
     # A person who made the change continues with the existing work, and the report says so.
+    attempt = project.task("a")["attempt"]
     assert project.yaoki("answer", "a", "waive").code == 0
     done = project.yaoki("resume", "--quiet")
     assert done.code == 0, done.out + done.err
-    assert project.task("a")["attempt"] == 1
+    assert project.task("a")["attempt"] == attempt
     assert project.yaoki("report", "--format", "json").document["numbers"]["waived"] == 1
-
-
-@pytest.mark.full
-@pytest.mark.spec("14.2", "14.3")
-def test_changed_agent_settings_of_the_user_are_reported(project: Project, tmp_path: Path) -> None:
-    """At home, and in a folder that a variable names."""
-    home, folder = tmp_path / "person", tmp_path / "conf"
-    files = [home / ".codex" / "config.toml", folder / "settings.json"]
-    for file in files:
-        file.parent.mkdir(parents=True)
-        file.write_text("{}")
-    project.env |= {"HOME": str(home), "CLAUDE_CONFIG_DIR": str(folder)}
-    edits = "; ".join(f"echo '{{\"hooks\": {{}}}}' > {file}" for file in files)
-    plant = {"run": ["sh", "-c", edits]}
-
-    code, _, entries = run_one_task(project, {"a": [[plant, *writes("a.txt")]]}, {})
-
-    assert code == 0, "a person may have written it"
-    (told,) = [entry["data"]["message"] for entry in entries if entry["event"] == CHANGED]
-    named = told.partition("while the agent was at work: ")[2].partition(";")[0]
-    assert set(named.split(", ")) == {"~/.codex/config.toml", f"{folder}/settings.json"}
 
 
 @pytest.mark.spec("4.2", "4.8", "4.7", "3.1")

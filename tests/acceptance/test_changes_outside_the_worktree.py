@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,23 +25,38 @@ def run_script(project: Project, script: str) -> tuple[str, str, list[str]]:
 
 
 @pytest.mark.full
-def test_moved_refs_new_tags_and_pushes_are_reported_by_name(project: Project) -> None:
-    """Unverified work leaves the worktree while the user has another branch checked out."""
+@pytest.mark.spec("14.2")
+def test_moved_refs_new_tags_pushes_and_agent_settings_are_reported_by_name(
+    project: Project, tmp_path: Path
+) -> None:
+    """Unverified work leaves the worktree while the user has another branch checked out.  Agent
+    settings are at home, and in a folder that a variable names.
+    """
     project.git("init", "-q", "--bare", str(project.folder / "origin"))
     project.git("remote", "add", "origin", str(project.folder / "origin"))
     project.git("push", "-q", "origin", "main")
     project.git("checkout", "-q", "-b", "dev")
     was = project.git("rev-parse", "main")
+    home, folder = tmp_path / "person", tmp_path / "conf"
+    files = [home / ".codex" / "config.toml", folder / "settings.json"]
+    for file in files:
+        file.parent.mkdir(parents=True)
+        file.write_text("{}")
+    project.env |= {"HOME": str(home), "CLAUDE_CONFIG_DIR": str(folder)}
     commit = f"git add .; git {' '.join(GIT_IDENTITY)} commit -qm x"
     moves = "git update-ref refs/heads/main HEAD; git tag t1; git push -q origin HEAD:main"
+    edits = "; ".join(f"echo '{{\"hooks\": {{}}}}' > {file}" for file in files)
 
-    said, message, what = run_script(project, f"{commit}; {moves}")
+    said, message, what = run_script(project, f"{commit}; {moves}; {edits}")
 
-    assert what == [
-        f"checkout/refs/heads/main (was {was[:12]})",
-        f"checkout/refs/remotes/origin/main (was {was[:12]})",
-        "checkout/refs/tags/t1 (new)",
+    refs = [
+        f"refs/heads/main (was {was[:12]})",
+        f"refs/remotes/origin/main (was {was[:12]})",
+        "refs/tags/t1 (new)",
     ]
+    assert {f"checkout/{ref}" for ref in refs} <= set(what)
+    named = message.partition("while the agent was at work: ")[2].partition(";")[0]
+    assert set(named.split(", ")) == {*refs, "~/.codex/config.toml", f"{folder}/settings.json"}
     assert "your refs, your checkout or your own settings changed while the agent" in message
     for face in (said, project.query("report").out, project.query("why", "a").out):
         assert "refs/tags/t1" in "".join(face.split("\n")), face
@@ -66,30 +82,40 @@ def test_new_untracked_files_in_the_checkout_are_noted_by_name(project: Project)
 
 
 @pytest.mark.full
-@pytest.mark.parametrize(
-    ("act", "what"),
-    [
-        ("echo x > {repo}/.mcp.json", ["checkout/untracked .mcp.json"]),
-        ("echo x >> {repo}/mine.txt", ["checkout/untracked mine.txt"]),
-        ("rm {repo}/mine.txt", ["checkout/untracked mine.txt"]),
-        (
-            "echo x > {repo}/new.txt; git tag t1",
+def test_other_changes_of_untracked_files_stay_a_warning(project: Project) -> None:
+    """What ignored files and the agent's own commits change is not reported at all."""
+    (project.repo / "mine.txt").write_text("there before\n")
+    (project.repo / "other.txt").write_text("there before\n")
+    (project.repo / ".gitignore").write_text("*.log\n")
+    project.git("add", ".gitignore")
+    project.git(*GIT_IDENTITY, "commit", "-qm", "ignore")
+    here, commit = project.repo, f"git add .; git {' '.join(GIT_IDENTITY)} commit -qm x"
+    acts = {
+        "ignored": (f"echo x > {here}/a.log; {commit}; git pack-refs --all", []),
+        "hidden": (f"echo x > {here}/.mcp.json", ["checkout/untracked .mcp.json"]),
+        "changed": (f"echo x >> {here}/mine.txt", ["checkout/untracked mine.txt"]),
+        "deleted": (f"rm {here}/other.txt", ["checkout/untracked other.txt"]),
+        "tagged": (
+            f"echo x > {here}/new.txt; git tag t1",
             ["checkout/refs/tags/t1 (new)", "checkout/untracked new.txt"],
         ),
-    ],
-    ids=["hidden", "changed", "deleted", "beside a tag"],
-)
-def test_other_changes_of_untracked_files_stay_a_warning(
-    project: Project, act: str, what: list[str]
-) -> None:
-    (project.repo / "mine.txt").write_text("there before\n")
+    }
+    script = {
+        name: [[*writes(f"{name}.txt"), {"run": ["sh", "-ec", act]}]]
+        for name, (act, _) in acts.items()
+    }
+    tasks = [{"id": name, "checks": [name]} for name in acts]
+    plan = a_plan(script, tasks, {name: file_contains(f"{name}.txt") for name in acts})
 
-    said, message, changed = run_script(project, act.format(repo=project.repo))
+    done = project.yaoki("run", project.plan(plan), "--parallel", "1")
 
-    assert changed == what
-    assert "warning: " in said
-    assert "changed while the agent was at work" in message
-    assert noted(project, "a") == []
+    assert done.code == 0, done.out + done.err
+    assert done.out.count("  warning: ") == 8, "while it runs, and at its end"
+    for name, (_, what) in acts.items():
+        told = [e["data"] for e in project.events(name) if e["event"] == "CHECKOUT_CHANGED"]
+        assert [data["what"] for data in told] == ([what] if what else []), name
+        assert all("changed while the agent was at work" in data["message"] for data in told)
+        assert noted(project, name) == []
 
 
 @pytest.mark.full
@@ -117,17 +143,3 @@ def test_a_new_file_is_noted_by_one_of_the_tasks_that_are_active(project: Projec
 def noted(project: Project, task: str) -> list[list[str]]:
     entries = project.events(task)
     return [e["data"]["what"] for e in entries if e["event"] == "CHECKOUT_FILES_ADDED"]
-
-
-@pytest.mark.full
-def test_an_ignored_file_and_the_agents_own_commits_are_not_reported(project: Project) -> None:
-    (project.repo / ".gitignore").write_text("*.log\n")
-    project.git("add", "-A")
-    project.git(*GIT_IDENTITY, "commit", "-qm", "ignore")
-    commit = f"git add .; git {' '.join(GIT_IDENTITY)} commit -qm x"
-
-    _, _, what = run_script(
-        project, f"echo x > {project.repo}/a.log; {commit}; git pack-refs --all"
-    )
-
-    assert what == []
