@@ -12,43 +12,43 @@ pytestmark = pytest.mark.acceptance
 COMMENT = {"write": {"note.py": "# a comment\n"}}
 
 
+FAILED_ENDS: dict[str, tuple[list[Any], str]] = {
+    "exit-code": (
+        [{"complain": "Error: flux capacitor is empty."}, {"exit": 1}],
+        "The agent ended with exit code 1: Error: flux capacitor is empty.",
+    ),
+    "limit": (
+        [{"complain": "Error: context window exceeded"}, {"exit": 1}],
+        "ended with exit code 1: Error: context window exceeded.",
+    ),
+    "signal": ([{"die": "KILL"}], "The agent was killed by signal 9."),
+}
+
+
 @pytest.mark.full
 @pytest.mark.spec("10.3", "10.4", "3.5")
-@pytest.mark.parametrize(
-    ("acts", "end"),
-    [
-        pytest.param(
-            [COMMENT, {"complain": "Error: flux capacitor is empty."}, {"exit": 1}],
-            "The agent ended with exit code 1: Error: flux capacitor is empty.",
-            id="exit code",
-        ),
-        pytest.param(
-            [COMMENT, {"complain": "Error: context window exceeded"}, {"exit": 1}],
-            "ended with exit code 1: Error: context window exceeded.",
-            id="limit",
-        ),
-        pytest.param([COMMENT, {"die": "KILL"}], "The agent was killed by signal 9.", id="signal"),
-    ],
-)
 def test_the_question_about_a_trivial_change_names_the_failed_agent_and_only_possible_answers(
-    project: Project, acts: list[Any], end: str
+    project: Project,
 ) -> None:
-    tasks = [{"id": "a", "checks": ["ok"], "retry": {"max_retries": 0}}]
-    plan = a_plan({"a": [acts]}, tasks, {"ok": {"shell": "test -s README"}})
+    tasks = [{"id": name, "checks": ["ok"], "retry": {"max_retries": 0}} for name in FAILED_ENDS]
+    script = {name: [[COMMENT, *acts]] for name, (acts, _) in FAILED_ENDS.items()}
+    plan = a_plan(script, tasks, {"ok": {"shell": "test -s README"}})
 
     done = project.yaoki("run", project.plan(plan), "--quiet")
 
     assert done.code == 4, done.out + done.err
-    task = project.task("a")
-    assert task["question"].startswith("a: only blank lines, comments or empty files were changed")
-    assert end in task["question"]
-    assert "does not say why" not in task["question"]
-    assert task["choices"] == ["retry", "done", "abort"]
-    assert "waive" not in task["question"]
-    assert task["question"].endswith(" Try again, take over or abort?")
-    why = " ".join(project.yaoki("why", "a").out.split())
-    assert end.rstrip(".").removeprefix("The ") in why
-    assert project.yaoki("answer", "a", "waive").code != 0
+    for name, (_, end) in FAILED_ENDS.items():
+        task = project.task(name)
+        question = task["question"]
+        assert question.startswith(f"{name}: only blank lines, comments or empty files were")
+        assert end in question
+        assert "does not say why" not in question
+        assert task["choices"] == ["retry", "done", "abort"]
+        assert "waive" not in question
+        assert question.endswith(" Try again, take over or abort?")
+        why = " ".join(project.query("why", name).out.split())
+        assert end.rstrip(".").removeprefix("The ") in why
+    assert project.yaoki("answer", "signal", "waive").code != 0
 
 
 @pytest.mark.spec("10.3", "10.4", "3.5")
