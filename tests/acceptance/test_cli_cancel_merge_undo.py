@@ -118,18 +118,6 @@ def _is_done(project: Project, name: str) -> bool:
 
 
 @pytest.mark.full
-@pytest.mark.spec("9.5")
-def test_a_finished_run_cannot_be_cancelled(prepared: Prepared) -> None:
-    project, stands = prepared.after(run_two_tasks)
-    run = stands["run"]
-
-    refused = project.yaoki("cancel", run)
-
-    assert (refused.code, "already done" in refused.err) == (6, True)
-    assert project.status()["cancel_wanted"] is False
-
-
-@pytest.mark.full
 @pytest.mark.spec("9.8", "12.1", "3.7")
 def test_two_interrupts_stop_now_and_resume_continues(project: Project) -> None:
     worker = slow_run(project)
@@ -274,27 +262,17 @@ def failing_together() -> dict[str, Any]:
     )
 
 
-@pytest.mark.full
-@pytest.mark.spec("9.5", "9.6", "0.6")
-def test_a_cancel_of_a_run_that_was_given_up_takes_away_no_undo(project: Project) -> None:
+def run_failing_together(project: Project) -> str:
     assert project.yaoki("run", project.plan(failing_together()), "--quiet").code == 4
-    assert project.yaoki("answer", "third", "abort").code == 0
-    assert project.status()["status"] == "CANCELLED"
-
-    again = project.yaoki("cancel")
-
-    assert "cancelled already; nothing was changed" in again.out
-    assert project.yaoki("merge", "--partial").code == 6, "second breaks first"
-    assert project.yaoki("undo", "second").code == 0
-    assert project.yaoki("merge", "--partial").code == 0
+    return str(project.status()["run"])
 
 
 @pytest.mark.full
 @pytest.mark.spec("9.5", "9.6")
-def test_a_cancelled_run_names_the_way_back_that_it_has(project: Project) -> None:
-    assert project.yaoki("run", project.plan(failing_together()), "--quiet").code == 4
+def test_a_cancelled_run_names_the_way_back_that_it_has(prepared: Prepared) -> None:
+    project, run = prepared.after(run_failing_together)
     assert project.yaoki("cancel").code == 0
-    run, landed = project.status()["run"], project.task("second")["landed"]
+    landed = project.task("second")["landed"]
 
     merge = " ".join(project.yaoki("merge", "--partial").err.split())
     undo = " ".join(project.yaoki("undo", "second").err.split())
@@ -310,10 +288,13 @@ def test_a_cancelled_run_names_the_way_back_that_it_has(project: Project) -> Non
 
 
 @pytest.mark.full
-@pytest.mark.spec("9.6", "0.1")
-def test_a_partial_merge_of_tasks_that_fail_together_names_what_helps(project: Project) -> None:
-    assert project.yaoki("run", project.plan(failing_together()), "--quiet").code == 4
-    run = project.status()["run"]
+@pytest.mark.spec("9.5", "9.6", "0.1", "0.6")
+def test_a_partial_merge_of_tasks_that_fail_together_names_what_helps(prepared: Prepared) -> None:
+    """A cancel of a run that was given up takes away no undo."""
+    project, run = prepared.after(run_failing_together)
+    assert project.yaoki("answer", "third", "abort").code == 0
+    assert project.status()["status"] == "CANCELLED"
+    assert "cancelled already; nothing was changed" in project.yaoki("cancel").out
 
     refused = project.yaoki("merge", "--partial")
 
@@ -426,17 +407,22 @@ def test_status_names_the_newest_merge_while_an_undone_task_asks(prepared: Prepa
 
 
 @pytest.mark.full
-@pytest.mark.spec("9.6", "11.7", "12.1")
+@pytest.mark.spec("9.5", "9.6", "11.7", "12.1")
 def test_a_revert_that_the_base_lacks_is_named_until_it_is_merged(prepared: Prepared) -> None:
-    """Merged, undone, given up: nothing else says that main still has the code."""
+    """Merged, undone, given up: nothing else says that main still has the code.  To cancel the
+    finished run reverts nothing.
+    """
     project, stands = prepared.after(run_two_tasks)
     run = stands["run"]
+    late = project.yaoki("cancel", run)
+    assert (late.code, "already done" in late.err) == (6, True)
+    assert project.status()["cancel_wanted"] is False
     assert project.yaoki("merge", run).code == 0
     assert project.yaoki("undo", "two").code == 0
     asking = project.yaoki("status").out
     assert project.yaoki("answer", "two", "abort").code == 0
 
-    status, every = project.yaoki("status").out, project.yaoki("status", "--all").out
+    status, every = project.query("status").out, project.query("status", "--all").out
     summary, report = project.yaoki("resume", run).out, project.yaoki("report", run).out
     document = project.status()
     forgotten = project.yaoki("forget", run)
@@ -467,37 +453,35 @@ def test_a_revert_that_the_base_lacks_is_named_until_it_is_merged(prepared: Prep
 
 @pytest.mark.full
 @pytest.mark.spec("9.6", "12.1")
-@pytest.mark.parametrize("way", ["by hand", "into another branch", "with changes"])
-def test_a_revert_is_named_for_the_branch_that_has_the_work(prepared: Prepared, way: str) -> None:
-    """Also if every task is undone, and nothing that landed says any more that it was merged."""
+@pytest.mark.parametrize("branch", ["main", "release"])
+def test_a_revert_is_named_for_the_branch_that_has_the_work(
+    prepared: Prepared, branch: str
+) -> None:
+    """Also if every task is undone, and nothing that landed says any more that it was merged: by
+    hand into the branch that is checked out, or into another one.
+    """
     project, stands = prepared.after(run_two_tasks)
-    run, branch = stands["run"], stands["run_branch"]
-    if way == "into another branch":
-        assert project.yaoki("merge", run, "--into", "release").code == 0
+    run, command = stands["run"], f"yaoki merge {stands['run']} --partial"
+    if branch == "main":
+        project.git("merge", "-q", "--ff-only", stands["run_branch"])
     else:
-        project.git("merge", "-q", "--ff-only", branch)
+        command += f" --into {branch}"
+        assert project.yaoki("merge", run, "--into", branch).code == 0
     assert project.yaoki("undo", "one", "--cascade").code == 0
     assert project.yaoki("cancel", run).code == 0
-    if way == "with changes":
-        (project.repo / "README").write_text("edited\n")
+    (project.repo / "README").write_text("edited\n")
 
-    document, shown = project.status(), project.yaoki("status").out
+    document, shown = project.status(), " ".join(project.query("status").out.split())
+    project.git("checkout", "-q", "README")
 
-    commands = {
-        "by hand": f"yaoki merge {run} --partial",
-        "into another branch": f"yaoki merge {run} --partial --into release",
-        "with changes": f"yaoki merge {run} --partial",
-    }
     (revert,) = document["unmerged_reverts"]
-    assert revert["branch"] == ("release" if way == "into another branch" else "main")
+    assert revert["branch"] == branch
     assert sorted(revert["tasks"]) == [project.task(name)["id"] for name in ("one", "two")]
-    assert document["next"] == revert["next"] == commands[way]
-    if way == "with changes":
-        words = "main is checked out here, and it has 1 uncommitted file: README"
-        assert f"{words}: commit or stash it first" in " ".join(shown.split())
-    else:
-        assert project.yaoki(*commands[way].split()[1:]).code == 0
-        assert project.status()["unmerged_reverts"] == []
+    assert document["next"] == revert["next"] == project.status()["next"] == command
+    words = "main is checked out here, and it has 1 uncommitted file: README"
+    assert (f"{words}: commit or stash it first" in shown) == (branch == "main")
+    assert project.yaoki(*command.split()[1:]).code == 0
+    assert project.status()["unmerged_reverts"] == []
 
 
 @pytest.mark.spec("9.6", "10.4")
@@ -561,7 +545,11 @@ def test_an_undo_that_waits_without_a_worker_says_how_it_is_carried_out(project:
     run = project.status()["run"]
 
     undone, refused = project.yaoki("undo", "one"), project.yaoki("merge", "--partial")
+    shown = [" ".join(project.query(*words).out.split()) for words in (["status"], ["why", "one"])]
 
+    assert "will be reverted on" in undone.out
+    for said in shown:
+        assert "will be undone when no other task of the run can run" in said
     assert "when no other task of the run can run" in " ".join(undone.out.split())
     assert undone.out.endswith(f"next: yaoki resume {run}\n")
     assert f"the undo of {run}-1 waits for the tasks that can still run" in refused.err
@@ -569,25 +557,6 @@ def test_an_undo_that_waits_without_a_worker_says_how_it_is_carried_out(project:
     assert project.yaoki("resume", "--quiet").code == 4
     assert project.task("one")["state"] == "ESCALATED"
     assert project.task("two")["state"] == "DONE"
-
-
-@pytest.mark.full
-@pytest.mark.spec("9.6", "12.1")
-def test_an_undo_that_waits_for_running_tasks_is_shown_until_then(project: Project) -> None:
-    worker = slow_run(project)
-    wait_until(lambda: _is_done(project, "quick"), "quick landed")
-
-    undone = project.yaoki("undo", "quick")
-    shown, why = project.query("status").out, project.query("why", "quick").out
-    project.yaoki("cancel")
-    worker.communicate(timeout=BOUND_S)
-
-    assert undone.code == 0, undone.err
-    assert "will be reverted on" in undone.out
-    words = "when no other task of the run can run"
-    assert words in " ".join(undone.out.split())
-    assert f"will be undone {words}" in " ".join(shown.split())
-    assert f"will be undone {words}" in " ".join(why.split())
 
 
 @pytest.mark.full

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.acceptance.prepared import Prepared
 from tests.acceptance.project import Project, a_plan, file_contains, writes
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.spec("12.1", "9.6", "0.2")]
@@ -23,11 +24,11 @@ def run_to_end(project: Project) -> str:
 
 @pytest.mark.full
 def test_a_branch_deleted_before_its_merge_is_restored_and_after_it_is_not_missed(
-    project: Project,
+    prepared: Prepared,
 ) -> None:
     """The command that restores it is named; a run merged with git recommends no merge."""
+    project, run = prepared.after(run_to_end)
     base = project.git("rev-parse", "main")
-    run = run_to_end(project)
     before, head = project.status()["next"], project.git("rev-parse", f"yaoki/{run}")
     project.git("branch", "-q", "-D", f"yaoki/{run}")
 
@@ -57,9 +58,9 @@ def test_a_branch_deleted_before_its_merge_is_restored_and_after_it_is_not_misse
 
 
 @pytest.mark.full
-def test_a_landing_after_merge_and_undo_can_be_merged_once(project: Project) -> None:
+def test_a_landing_after_merge_and_undo_can_be_merged_once(prepared: Prepared) -> None:
     """The next command was the log of the first merge, which lacks the new landing."""
-    run = run_to_end(project)
+    project, run = prepared.after(run_to_end)
     project.git("switch", "-q", "--detach")
     assert project.yaoki("merge", run).code == 0
     assert project.yaoki("undo", "b").code == 0

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.acceptance.prepared import Prepared
 from tests.acceptance.project import GIT_IDENTITY, Project, a_plan, file_contains, writes
 from tests.acceptance.test_agent_failures import event_data
 
@@ -47,8 +48,8 @@ def run_that_deletes_a_test(project: Project) -> str:
     return str(project.status()["run"])
 
 
-def test_a_permission_that_the_question_names_is_taken_over(project: Project) -> None:
-    run = run_that_deletes_a_test(project)
+def test_a_permission_that_the_question_names_is_taken_over(prepared: Prepared) -> None:
+    project, run = prepared.after(run_that_deletes_a_test)
     question = project.task("late")["question"]
     assert f"allow_weaker_tests: true and a scope, then: yaoki plan recheck {run}." in question
     allowed = {"allow_weaker_tests": True, "scope": ["a.txt", "test_it.py"]}
@@ -80,9 +81,9 @@ def test_a_permission_that_the_question_names_is_taken_over(project: Project) ->
     assert project.yaoki("verify", run, "--replay").code == 0
 
 
-def test_keys_that_only_a_new_run_applies_are_named(project: Project) -> None:
+def test_keys_that_only_a_new_run_applies_are_named(prepared: Prepared) -> None:
     """Landed work keeps the rules that accepted it."""
-    run = run_that_deletes_a_test(project)
+    project, run = prepared.after(run_that_deletes_a_test)
     edit_task(project, "early", lambda task: task.update(goal="other", scope=["early.txt"]))
     edit_task(project, "late", lambda task: task.update(timeout="2h"))
 
@@ -132,9 +133,9 @@ def test_rules_of_a_task_that_waits_are_taken_over_in_both_directions(project: P
 
 
 @pytest.mark.full
-def test_a_waiver_of_a_built_in_check_ends_with_its_rule(project: Project) -> None:
+def test_a_waiver_of_a_built_in_check_ends_with_its_rule(prepared: Prepared) -> None:
     """The person who waived it saw the work under the earlier rule."""
-    run_that_deletes_a_test(project)
+    project, _ = prepared.after(run_that_deletes_a_test)
     assert project.yaoki("answer", "late", "waive").code == 0
     edit_task(project, "late", lambda task: task.update(scope=["a.txt"]))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -98,13 +97,24 @@ def test_unverified_work_is_escalated(project: Project) -> None:
     assert kinds == ["RATE_LIMIT", "INCOMPLETE", "INCOMPLETE"]
 
 
+def untracks(lists: str) -> list[dict[str, Any]]:
+    return [
+        {"write": {".gitignore": f"{lists}kept.py\n", "kept.py": "new = 1\n"}},
+        {"run": ["git", "rm", "-q", "--cached", "kept.py"]},
+        {"run": ["git", "add", ".gitignore"]},
+        {"run": ["git", *GIT_IDENTITY, "commit", "-qm", "untrack"]},
+    ]
+
+
 @pytest.mark.full
 @pytest.mark.spec("0.2", "10.4", "14.2", "3.2", "6.6")
 def test_what_is_only_noticed_does_not_keep_verified_work_from_landing(project: Project) -> None:
-    """A new remote, weaker tests that the plan allows, the user's stash, and ignored files."""
+    """A new remote, weaker tests that the plan allows, the user's stash, ignored files, and a file
+    that the agent removes from git and keeps.
+    """
     lists = "lib/\n*.log\nnode_modules/\n"
     test = "def test_one():\n    assert False\n"
-    commit(project, {".gitignore": lists, "test_it.py": test})
+    commit(project, {".gitignore": lists, "test_it.py": test, "kept.py": "old = 1\n"})
     # All worktrees share one stash; an agent that stashes nothing and pops takes the user's.
     (project.repo / "README").write_text("half done\n")
     project.git(*GIT_IDENTITY, "stash")
@@ -116,6 +126,7 @@ def test_what_is_only_noticed_does_not_keep_verified_work_from_landing(project: 
         "weaker": [[{"delete": ["test_it.py"]}, *writes("weaker.txt")]],
         "ignored": [[{"write": dict.fromkeys(ignored, "x\n")}, *writes("ignored.txt")]],
         "stash": [[{"run": ["git", "stash", "pop", "-q"]}, *writes("stash.txt")]],
+        "keeps": [[*untracks(lists), *writes("keeps.txt")]],
     }
     allowed = {"allow_weaker_tests": True, "scope": ["test_it.py", "weaker.txt"]}
 
@@ -129,40 +140,8 @@ def test_what_is_only_noticed_does_not_keep_verified_work_from_landing(project: 
     entries = [d["message"] for d in event_data(journal(project, "stash"), "CHECKOUT_CHANGED")]
     assert [f"git stash store {mine}" in words for words in entries] == [True]
     assert "git stash" in project.prompt(project.task("stash"), 1)
-
-
-@pytest.mark.full
-@pytest.mark.spec("0.2", "3.2")
-def test_a_file_that_the_agent_removes_from_git_and_keeps_is_reported(project: Project) -> None:
-    commit(project, {"kept.py": "old = 1\n"})
-    act = [
-        {"write": {".gitignore": "kept.py\n", "kept.py": "new = 1\n"}},
-        {"run": ["git", "rm", "-q", "--cached", "kept.py"]},
-        {"run": ["git", "add", ".gitignore"]},
-        {"run": ["git", *GIT_IDENTITY, "commit", "-qm", "untrack"]},
-    ]
-
-    assert run_tasks(project, {"keeps": [[*act, *writes("keeps.txt")]]}, {}, {}) == 0
-
     told = [data["message"] for data in event_data(journal(project, "keeps"), "WARNING")]
     assert any("will not land: kept.py; see .gitignore" in words for words in told), told
-
-
-@pytest.mark.full
-@pytest.mark.spec("0.2", "8.6", "0.6")
-def test_a_deleted_run_branch_is_not_recreated(project: Project) -> None:
-    script = {"a": [writes("a.txt")], "b": [[{"ask": "Which?"}], writes("b.txt")]}
-    tasks = [{"id": "a", "checks": ["one"]}, {"id": "b", "checks": ["two"]}]
-    checks = {"one": file_contains("a.txt"), "two": file_contains("b.txt")}
-    assert project.yaoki("run", project.plan(a_plan(script, tasks, checks))).code == 4
-    branch = project.status()["run_branch"]
-    project.git("branch", "-D", branch)
-
-    project.yaoki("answer", "b", "retry")
-    resumed = project.yaoki("resume")
-
-    assert resumed.code == 4
-    assert f"git branch -f {branch}" in project.status()["paused"]
 
 
 @pytest.mark.spec("9.6", "0.1")
@@ -255,43 +234,19 @@ def test_an_aborted_run_does_not_count_as_pending(project: Project) -> None:
 # ------------------------------------------------------------------ quality and integrity
 
 
-TODO = ("b.py", "x = 1  # TODO: the rest\n", "todo-added", "QUALITY_FAILURE")
-INCOMPLETE = (
-    ("c.py", "def f():\n    # ... rest omitted\n    return 1\n", "omission", "INCOMPLETE"),
-    ("d.py", "def f(:\n    return 1\n", "syntax-error", "INCOMPLETE"),
-)
-
-
-def run_with_violations(project: Project, *violations: tuple[str, str, str, str]) -> None:
-    """A task for each, named as its file without the suffix: its first attempt contains the text,
-    its second one does not.
-    """
-    acts = {
-        Path(file).stem: [
-            [{"write": {f"{Path(file).stem}.txt": "good\n", file: text}}],
-            [{"write": {file: "x = 1\n"}}],
-        ]
-        for file, text, _, _ in violations
-    }
-    assert run_tasks(project, acts, {}, {}) == 0
-    for file, _, pattern, kind in violations:
-        name = Path(file).stem
-        task, entries = project.task(name), journal(project, name)
-        assert task["attempt"] == 2
-        failure = event_data(entries, "RETRY_DECISION")[0]["failure"]
-        assert (failure["kind"], failure["pattern"]) == (kind, pattern)
-        assert file in project.prompt(task, 2)
-
-
 @pytest.mark.spec("4.3", "4.4", "4.5")
 def test_a_quality_violation_in_the_diff_is_sent_back_with_its_file(project: Project) -> None:
-    run_with_violations(project, TODO)
+    """The other criteria are tested with the quality of a diff."""
+    todo = {"b.txt": "good\n", "b.py": "x = 1  # TODO: the rest\n"}
+    acts = {"b": [[{"write": todo}], [{"write": {"b.py": "x = 1\n"}}]]}
 
+    assert run_tasks(project, acts, {}, {}) == 0
 
-@pytest.mark.full
-@pytest.mark.spec("4.3", "4.4", "4.5")
-def test_incomplete_code_in_the_diff_is_sent_back_with_its_file(project: Project) -> None:
-    run_with_violations(project, *INCOMPLETE)
+    task, entries = project.task("b"), journal(project, "b")
+    assert task["attempt"] == 2
+    failure = event_data(entries, "RETRY_DECISION")[0]["failure"]
+    assert (failure["kind"], failure["pattern"]) == ("QUALITY_FAILURE", "todo-added")
+    assert "b.py" in project.prompt(task, 2)
 
 
 @pytest.mark.spec("6.6")
