@@ -88,43 +88,6 @@ def event_data(project: Project, event: str, *task: str) -> list[dict[str, Any]]
     return [entry["data"] for entry in project.events(*task) if entry["event"] == event]
 
 
-# ------------------------------------------------------------------ commands for people
-
-
-@pytest.mark.full
-@pytest.mark.spec("10.4", "12.7", "14.3")
-def test_commands_for_people_are_refused_inside_an_attempt(
-    project: Project, tmp_path: Path
-) -> None:
-    kept, go = tmp_path / "kept", tmp_path / "go"
-    act = [save_environment(kept), waits_for(go), *writes("a.txt")]
-    commands = [
-        ("answer", "one", "retry"),
-        ("answer", "one", "waive", "--check", "a"),
-        ("retry", "one"),
-        ("cancel",),
-        ("merge", "--partial"),
-        ("undo", "one"),
-        ("hook", "answer", "abort"),
-        ("run", str(tmp_path / "plan.yaml"), "--detach"),
-        ("resume",),
-        ("up",),
-        ("down",),
-        ("prune",),
-    ]
-
-    with running_attempt(project, one_task([act]), kept, go) as who:
-        before = task_rows(project)
-        refused = [project.yaoki(*words, env=who) for words in commands]
-        stood = task_rows(project)
-
-    assert [done.code for done in refused] == [6] * len(commands)
-    told_why = f"only people may do this, and the caller is the agent of {who['YAOKI_TASK']}"
-    assert [told_why in done.err for done in refused] == [True] * len(commands)
-    assert stood == before
-    assert project.task("one")["state"] == "DONE"
-
-
 # ------------------------------------------------------------------ what a claim does
 
 
@@ -248,12 +211,30 @@ def test_a_repeated_result_is_recorded_once_masked_and_bounded_and_the_last_resu
     assert project.task("one")["state"] == "DONE"
 
 
+FOR_PEOPLE = [
+    ("answer", "one", "retry"),
+    ("answer", "one", "waive", "--check", "a"),
+    ("retry", "one"),
+    ("cancel",),
+    ("merge", "--partial"),
+    ("undo", "one"),
+    ("hook", "answer", "abort"),
+    ("run", "plan.yaml", "--detach"),
+    ("resume",),
+    ("up",),
+    ("down",),
+    ("prune",),
+]
+
+
 @pytest.mark.full
-@pytest.mark.spec("11.2", "12.7")
-def test_a_result_of_a_stale_attempt_is_refused_and_changes_nothing(
+@pytest.mark.spec("11.2", "12.7", "10.4", "14.3")
+def test_a_result_of_a_stale_attempt_and_every_command_for_people_is_refused_and_changes_nothing(
     project: Project, tmp_path: Path
 ) -> None:
-    """A process keeps the environment of the first attempt while the second one runs."""
+    """A process keeps the environment of the first attempt while the second one runs, whose agent
+    calls what is reserved for people.
+    """
     first, kept, go = tmp_path / "first", tmp_path / "env", tmp_path / "go"
     plan = one_task(
         [[save_environment(first)], [save_environment(kept), waits_for(go), *writes("a.txt")]]
@@ -265,8 +246,12 @@ def test_a_result_of_a_stale_attempt_is_refused_and_changes_nothing(
         refused = [report_failure(project, late) for _ in range(3)]
         invented = report_failure(project, {**who, "YAOKI_EPOCH": "99"})
         broken = report_failure(project, {**who, "YAOKI_EPOCH": "many"})
+        commands = [project.yaoki(*words, env=who) for words in FOR_PEOPLE]
         after = task_rows(project)
 
+    assert [done.code for done in commands] == [6] * len(FOR_PEOPLE)
+    told_why = f"only people may do this, and the caller is the agent of {who['YAOKI_TASK']}"
+    assert [told_why in done.err for done in commands] == [True] * len(FOR_PEOPLE)
     assert late["YAOKI_ATTEMPT"] == "1"
     assert [one.code for one in refused] == [STALE] * 3
     assert "is stale: the task is at claim" in refused[0].err

@@ -180,21 +180,6 @@ def test_a_stale_epoch_is_refused_by_every_tool_and_changes_nothing(
     assert len(project.query("status", "--all", "--json").document["runs"]) == 1
 
 
-@pytest.mark.full
-@pytest.mark.spec("12.7", "3.9")
-def test_a_question_over_mcp_reaches_a_person(project: Project, tmp_path: Path) -> None:
-    kept, go = tmp_path / "env", tmp_path / "go"
-    plan = one_task([[save_environment(kept), waits_for(go)]])
-
-    with running_attempt(project, plan, kept, go) as who:
-        [asked] = call_tools(project, who, ("ask", {"question": "Which port?"}))
-
-    assert not asked.failed, asked.text
-    task = project.task("one")
-    assert (task["state"], task["attempt"]) == ("ESCALATED", 1)
-    assert "Which port?" in task["question"]
-
-
 @pytest.mark.spec("12.7", "3.9")
 @pytest.mark.parametrize("inherits", [True, False], ids=["below the agent", "by the worktree"])
 def test_a_server_without_variables_finds_its_attempt(
@@ -222,9 +207,11 @@ def test_a_server_without_variables_finds_its_attempt(
 
 
 @pytest.mark.full
-@pytest.mark.spec("9.1", "9.2", "8.5")
-def test_a_planner_fills_a_phase_and_replaces_a_failed_task(project: Project) -> None:
-    """A session that a person drives: no task in the environment, the newest run is meant."""
+@pytest.mark.spec("9.1", "9.2", "8.5", "2.2", "10.4")
+def test_a_session_without_a_task_changes_the_newest_run_and_submits_plans_for_approval(
+    project: Project,
+) -> None:
+    """A session that a person drives fills a phase, replaces a failed task and submits a plan."""
     plan = a_plan(
         {"one": [writes("a.txt", "bad\n")], "one-r2": [writes("a.txt")], "b": [writes("b.txt")]},
         [{"id": "one", "checks": ["a"], "retry": {"max_retries": 0}, "phase": "first"}],
@@ -235,49 +222,38 @@ def test_a_planner_fills_a_phase_and_replaces_a_failed_task(project: Project) ->
         ],
     )
     assert project.yaoki("run", project.plan(plan), "--quiet").code == 4
+    run, new = project.status()["run"], one_task([writes("a.txt")])
     task = {"id": "b", "goal": "Do b.", "checks": ["b"], "agent": "actor"}
 
-    crowd, filled, replaced, own = call_tools(
+    crowd, filled, replaced, own, bad, both, made = call_tools(
         project,
         {},
         ("submit", {"phase": "later", "tasks": [task, {**task, "id": "c"}]}),
         ("submit", {"phase": "later", "tasks": [task]}),
         ("add_retry_task", {"task": "one", "goal": "Do it right."}),
         ("result", {"status": "done", "summary": "x"}),
+        ("submit", {"plan": {**new, "taks": []}}),
+        ("submit", {"plan": new, "phase": "x", "tasks": [{}]}),
+        ("submit", {"plan": new}),
     )
-    done = project.yaoki("resume", "--quiet")
+    done = project.yaoki("resume", run, "--quiet")
+    states = {t["name"]: t["state"] for t in project.status(run)["tasks"]}
+    waits = project.yaoki("resume", made.document["run"], "--quiet")
+    began = project.task("one")["attempt"]
+    project.yaoki("answer", made.document["run"], "go")
+    approved = project.yaoki("resume", made.document["run"], "--quiet")
 
     assert (crowd.failed, "over the limit of 1" in crowd.text) == (True, True), crowd.text
     assert not filled.failed, filled.text
     assert not replaced.failed, replaced.text
     assert (own.failed, "YAOKI_TASK is not set" in own.text) == (True, True)
     assert done.code == 0, done.out + done.err
-    states = {t["name"]: t["state"] for t in project.status()["tasks"]}
     assert (states["one"], states["one-r2"], states["b"]) == ("REPLACED", "DONE", "DONE")
-
-
-@pytest.mark.full
-@pytest.mark.spec("9.2", "2.2", "10.4")
-def test_a_submitted_plan_waits_for_the_approval_of_a_person(project: Project) -> None:
-    plan = one_task([writes("a.txt")])
-
-    bad, both, made = call_tools(
-        project,
-        {},
-        ("submit", {"plan": {**plan, "taks": []}}),
-        ("submit", {"plan": plan, "phase": "x", "tasks": [{}]}),
-        ("submit", {"plan": plan}),
-    )
-    waits = project.yaoki("resume", "--quiet")
-    began = project.task("one")["attempt"]
-    project.yaoki("answer", made.document["run"], "go")
-    done = project.yaoki("resume", "--quiet")
-
     assert (bad.failed, "did you mean 'tasks'?" in bad.text) == (True, True), bad.text
     assert (both.failed, "submit takes plan, or phase with tasks" in both.text) == (True, True)
     assert not made.failed, made.text
     assert (waits.code, began) == (4, 0), waits.out
-    assert done.code == 0, done.out + done.err
+    assert approved.code == 0, approved.out + approved.err
 
 
 @pytest.mark.full
