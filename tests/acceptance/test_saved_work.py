@@ -142,6 +142,25 @@ def test_a_file_that_git_refuses_goes_back_to_the_agent_in_the_words_of_git(
     assert "a.txt" in saved_files(project)
 
 
+@pytest.mark.full
+@pytest.mark.spec("14.4", "16.10")
+def test_a_retry_does_not_accept_a_changed_git_configuration(project: Project) -> None:
+    line = "git config filter.x.smudge cat; echo good > a.txt"
+    script = {"a": [[{"run": ["sh", "-c", line]}], writes("a.txt")]}
+    tasks = [{"id": "a", "checks": ["ok"], "retry": {"max_retries": 3}}]
+    plan = project.plan(a_plan(script, tasks, {"ok": file_contains("a.txt")}))
+    assert project.yaoki("run", plan, "--quiet").code == 4
+
+    assert project.yaoki("answer", "a", "retry").code == 0
+    again = project.yaoki("resume", "--quiet")
+
+    assert again.code == 4, again.out
+    assert "git's own configuration changed" in project.task("a")["question"]
+    project.git("config", "--unset", "filter.x.smudge")
+    assert project.yaoki("answer", "a", "retry").code == 0
+    assert project.yaoki("resume", "--quiet").code == 0
+
+
 @pytest.mark.spec("14.3", "14.4")
 def test_the_change_of_an_agent_that_ended_its_own_shim_is_compared_by_the_next_attempt(
     project: Project,
