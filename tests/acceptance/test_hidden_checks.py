@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.acceptance.project import GIT_IDENTITY, WITHOUT_PLUGINS, Project, a_plan
+from tests.acceptance.test_agent_failures import event_data
 from tests.acceptance.test_sandbox import a_plan as sandboxed_plan
 from tests.acceptance.test_sandbox import agent_log, needs_bubblewrap, write_sandbox_settings
 
@@ -33,6 +34,34 @@ PARTIAL = "def add(a, b):\n    return a + b if a == b - 1 else a * b - 1\n"
 WHOLE = "def add(a, b):\n    return a + b\n"
 
 
+# The same for a runner that starts at once; what raises LookupError is skipped.
+QUICK_HIDDEN = """\
+import sys
+
+sys.path.insert(0, ".")
+from calc import add
+
+
+def test_adds_any_two_numbers(a, b, total):
+    try:
+        return "ok" if add(a, b) == total else "not ok"
+    except NotImplementedError:
+        return "not ok"
+    except LookupError:
+        return "skipped"
+
+
+print("1..2")
+found = []
+for a, b, total in [(20, 22, 42), (-1, 1, 0)]:
+    found.append(test_adds_any_two_numbers(a, b, total))
+    name = f"test_adds_any_two_numbers[{a}-{b}-{total}]"
+    print(f"ok - {name} # SKIP later" if found[-1] == "skipped" else f"{found[-1]} - {name}")
+sys.exit("not ok" in found)
+"""
+EASY = 'print("1..2", "ok - test_adds_any_two_numbers[20-22-42]", "ok - test_b", sep="\\n")\n'
+
+
 def write_hidden(project: Project, text: str = HIDDEN, name: str = "test_hidden.py") -> Path:
     folder = project.folder / "acceptance-tests"
     (folder / "acceptance").mkdir(parents=True, exist_ok=True)
@@ -53,6 +82,20 @@ def plan_with(folder: Path, *attempts: dict[str, str], **more: Any) -> dict[str,
     script = {"a": [[{"write": files}] for files in attempts]}
     task = {"id": "a", "goal": "add(a, b) adds two numbers.", "retry": {"max_retries": 2}}
     return a_plan(script, [task], checks)
+
+
+def quick_plan(folder: Path, *attempts: dict[str, str], **task: Any) -> dict[str, Any]:
+    """Like `plan_with`, without pytest."""
+    python = f"{sys.executable} -SB"
+    visible = f"{python} -c 'from calc import add; assert add(2, 3) == 5'"
+    hidden = {"shell": f"{python} acceptance/hidden.py", "pattern": "test-failed"}
+    checks = {"tests": {"shell": visible}, "acceptance": {**hidden, "hidden": str(folder)}}
+    script = {"a": [[{"write": files}] for files in attempts]}
+    return a_plan(script, [{"id": "a", "goal": "add(a, b) adds two numbers.", **task}], checks)
+
+
+def write_quick_hidden(project: Project, text: str = QUICK_HIDDEN) -> Path:
+    return write_hidden(project, text, "hidden.py")
 
 
 @pytest.fixture
@@ -141,74 +184,64 @@ def assert_only_people_read_the_output(calc: Project, told: str) -> None:
 
 
 @pytest.mark.full
-def test_the_files_are_frozen_when_the_plan_is_submitted(calc: Project) -> None:
-    folder = write_hidden(calc)
-    plan = calc.plan(plan_with(folder, {"calc.py": PARTIAL}, {"calc.py": PARTIAL}))
+def test_neither_the_user_nor_the_agent_changes_hidden_files_after_the_submission(
+    calc: Project,
+) -> None:
+    """They were frozen then; and a file of the same name that the agent writes is replaced."""
+    folder = write_quick_hidden(calc)
+    attempt = {"calc.py": PARTIAL, "acceptance/hidden.py": EASY}
+    plan = calc.plan(quick_plan(folder, attempt, attempt, retry={"max_retries": 1}))
     assert calc.yaoki("plan", "submit", plan).code == 0
-    write_hidden(calc, "def test_nothing():\n    assert len('a') == 1\n")
+    write_quick_hidden(calc, EASY)
 
     done = calc.yaoki("resume")
 
     assert done.code == 4, done.out + done.err
     assert calc.task("a")["state"] == "ESCALATED"
-
-
-@pytest.mark.full
-def test_files_of_the_same_name_are_replaced_and_come_back(calc: Project) -> None:
-    """The agent wrote a test in the place of the hidden one."""
-    folder = write_hidden(calc)
-    easy = "def test_adds_any_two_numbers():\n    assert len('a') == 1\n"
-    attempt = {"calc.py": PARTIAL, "acceptance/test_hidden.py": easy}
-
-    done = calc.yaoki("run", calc.plan(plan_with(folder, attempt, attempt, attempt)))
-
-    assert done.code == 4, done.out + done.err
-    assert calc.task("a")["state"] == "ESCALATED"
-
-
-@pytest.mark.full
-def test_nothing_of_a_hidden_file_is_left_in_a_worktree_or_the_repository(calc: Project) -> None:
-    folder = write_hidden(calc)
-
-    assert calc.yaoki("run", calc.plan(plan_with(folder, {"calc.py": WHOLE}))).code == 0
-
-    assert "test_adds_any_two_numbers" not in everything_below(calc.repo)
-    assert "(20, 22, 42)" not in everything_below(calc.repo)
+    events = calc.events("a")
+    failed = {
+        one["check"] for one in event_data(events, "CHECK_FINISHED") if one["outcome"] == "FAILED"
+    }
+    assert failed == {"acceptance"}
 
 
 @pytest.mark.full
 def test_a_comparison_of_test_counts_shows_no_name_of_a_hidden_test(calc: Project) -> None:
     """The agent skips hidden tests that passed before its change."""
-    folder = write_hidden(calc)
+    folder = write_quick_hidden(calc)
     (calc.repo / "calc.py").write_text(WHOLE)
     calc.git(*GIT_IDENTITY, "commit", "-qam", "right")
-    skips = "import unittest\n\n\ndef add(a, b):\n    if a > 9:\n"
-    skips += "        raise unittest.SkipTest('later')\n    return a + b\n"
+    skips = "def add(a, b):\n    if a > 9:\n        raise LookupError('later')\n    return a + b\n"
+    attempts = [{"calc.py": skips}] * 2
 
-    done = calc.yaoki("run", calc.plan(plan_with(folder, {"calc.py": skips}, {"calc.py": skips})))
+    done = calc.yaoki("run", calc.plan(quick_plan(folder, *attempts, retry={"max_retries": 1})))
 
     assert done.code == 4, done.out + done.err
-    assert_keeps_secrets(calc.prompt(calc.task("a"), 2), "20-22", "42", "test_hidden")
+    assert "test-integrity" in calc.task("a")["question"]
+    assert_keeps_secrets(calc.prompt(calc.task("a"), 2), "20-22", "42", "hidden.py")
 
 
 @pytest.mark.full
-def test_hidden_checks_have_a_proof_room_of_their_own(calc: Project) -> None:
-    """What the code under test leaves there, no visible check finds."""
-    folder = write_hidden(calc)
-    plan = plan_with(folder, {"calc.py": WHOLE})
+def test_hidden_checks_have_a_proof_room_of_their_own_and_leave_nothing(calc: Project) -> None:
+    """What the code under test leaves there, no visible check finds; and no hidden file is left in
+    a worktree or the repository.
+    """
+    plan = quick_plan(write_quick_hidden(calc), {"calc.py": WHOLE})
     plan["setup"] = [["sh", "-c", f"echo x >> '{calc.folder}/set up' && echo made > made.txt"]]
     (calc.repo / ".gitignore").write_text("made.txt\n")
     calc.git("add", "-A")
     calc.git(*GIT_IDENTITY, "commit", "-qm", "ignore")
     for name, check in plan["checks"].items():
-        words = " ".join(check.pop("run"))
-        check["shell"] = f"test -f made.txt && pwd > {calc.folder}/{name}.place && {words}"
+        check["shell"] = f"test -f made.txt && pwd > {calc.folder}/{name}.place && {check['shell']}"
 
     assert calc.yaoki("run", "--quiet", calc.plan(plan)).code == 0
 
     assert (calc.folder / "set up").read_text() == "x\n" * 3, "worktree and rooms"
     places = {(calc.folder / f"{name}.place").read_text() for name in plan["checks"]}
     assert len(places) == 2
+    left = everything_below(calc.repo)
+    assert "test_adds_any_two_numbers" not in left
+    assert "(20, 22, 42)" not in left
 
 
 @pytest.mark.full
@@ -288,7 +321,7 @@ def test_only_a_command_can_be_hidden(calc: Project) -> None:
 def test_an_agent_that_tries_the_plan_on_the_base_reads_no_value_of_a_hidden_check(
     calc: Project,
 ) -> None:
-    plan = calc.plan(plan_with(write_hidden(calc), {"calc.py": WHOLE}))
+    plan = calc.plan(quick_plan(write_quick_hidden(calc), {"calc.py": WHOLE}))
 
     shown = calc.yaoki("plan", plan, "--baseline").out
     told = calc.yaoki("plan", plan, "--baseline", env={"YAOKI_TASK": "a"}).out
