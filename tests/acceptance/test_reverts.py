@@ -58,12 +58,14 @@ def tracked_files(project: Project, branch: str) -> set[str]:
 
 
 @pytest.mark.full
-@pytest.mark.spec("9.6", "16.6", "0.1", "0.3")
+@pytest.mark.spec("9.6", "16.6", "0.1", "0.3", "8.5")
 def test_a_refused_cascade_changes_nothing(project: Project) -> None:
     """The check of `c` needs the file of `a`, which its plan does not say."""
     branch = run_chain(project, {"shell": "grep -qx good c.txt && grep -qx good a.txt"})
     refs = project.git("for-each-ref")
     landed = {task["name"]: task["landed"] for task in project.status()["tasks"]}
+    alone = project.yaoki("undo", "a")
+    assert (alone.code, "--cascade" in alone.err) == (6, True), "b needs it and has landed"
 
     for _ in range(2):
         refused = project.yaoki("undo", "a", "--cascade")
@@ -83,7 +85,7 @@ def test_a_refused_cascade_changes_nothing(project: Project) -> None:
     assert merged.code == 0, merged.err
 
 
-@pytest.mark.spec("9.6", "8.5", "16.6", "0.3")
+@pytest.mark.spec("9.6", "8.5", "16.6", "0.3", "8.2", "0.2", "14.3")
 def test_a_cascade_is_one_proven_commit_that_names_every_landing(project: Project) -> None:
     """Verification, receipt, retry and a second undo work on it as on any other."""
     log = project.folder / "log"
@@ -100,6 +102,9 @@ def test_a_cascade_is_one_proven_commit_that_names_every_landing(project: Projec
     assert project.git("log", "-1", "--format=%s", revert).strip() == "Undo a: Do a. (with b)"
     assert tracked_files(project, branch) & {"a.txt", "b.txt", "c.txt"} == {"c.txt"}
     assert log.read_text().splitlines()[-1] == "c.txt", "the remaining check ran on the revert"
+    stands = {task["name"]: task for task in project.status()["tasks"]}
+    assert (stands["a"]["state"], stands["b"]["state"]) == ("ESCALATED", "WAITING")
+    assert stands["b"]["cause"] == stands["a"]["id"]
     assert project.yaoki("verify").code == 0
     receipt = project.folder / "receipt"
     assert project.yaoki("report", "--receipt", str(receipt)).code == 0
@@ -112,6 +117,7 @@ def test_a_cascade_is_one_proven_commit_that_names_every_landing(project: Projec
     assert project.yaoki("retry", "a").code == 0
     assert project.yaoki("resume", "--quiet").code == 0
     assert {"a.txt", "b.txt", "c.txt"} <= tracked_files(project, branch)
+    assert project.status()["status"] == "DONE", "reverted landings are no foreign commits"
     assert project.yaoki("verify").code == 0
     again = project.yaoki("undo", "a", "--cascade")
     assert again.code == 0, again.err
