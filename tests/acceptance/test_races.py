@@ -133,27 +133,40 @@ def states(project: Project) -> dict[str, str]:
 
 
 @pytest.mark.full
-def test_a_race_that_nobody_wins_is_one_attempt_and_the_best_failure_is_told(
+def test_candidates_start_one_after_the_other_where_the_plan_says_so(
     project: Project, tmp_path: Path
 ) -> None:
-    """Only the second round is right, and only if it was told what failed."""
+    """In `x` the second one starts after the failure of the first; nobody wins, and this is one
+    attempt.  Only the second round is right, and only if it was told what failed best.  In `y` the
+    second one starts when the first has run for long.
+    """
     calls = tmp_path / "calls"
     told = 'grep -q "x.txt does not hold good" && echo good > x.txt; true'
-    act = f'case "$C" in *~2.*) {told};; *) echo bad > x.txt;; esac'
-    race = {"tries": 2, "start": "after-failure"}
+    agents = {
+        "one": f'case "$C" in *~2.*) {told};; *) echo bad > x.txt;; esac',
+        "slow": slow(tmp_path / "started"),
+        "right": RIGHT,
+    }
+    x = {"tries": 2, "start": "after-failure"}
+    y = {"tries": 2, "agents": ["slow", "right"], "start": {"after": "500ms"}}
     project.settings(FAST)
-    plan = a_plan({"one": act}, {"x": {"agent": "one", "race": race}}, calls)
+    plan = a_plan(agents, {"x": {"agent": "one", "race": x}, "y": {"race": y}}, calls)
 
     done = project.yaoki("run", project.plan(plan))
 
     assert done.code == 0, done.out + done.err
-    assert lines(calls) == ["x~1.1", "x~1.2", "x~2.1"]
+    names = lines(calls)
+    assert [name for name in names if name[0] == "x"] == ["x~1.1", "x~1.2", "x~2.1"]
+    assert [name for name in names if name[0] == "y"] == ["y~1.1", "y~1.2"]
     task = project.task("x")
     assert (task["state"], task["attempt"]) == ("DONE", 2)
     events = project.events(task["id"])
     (retry,) = (e["data"] for e in events if e["event"] == "RETRY_DECISION")
     assert retry["current_retry_count"] == 0
     assert [e["event"] for e in events].count("RACE_DECIDED") == 2
+    events = project.events(project.task("y~1.2")["id"])
+    (released,) = (e["data"] for e in events if e["event"] == "CANDIDATE_RELEASED")
+    assert released["due_at"]
 
 
 @pytest.mark.full
@@ -328,24 +341,6 @@ def test_a_retry_after_a_race_does_not_accept_a_changed_git_configuration(
     assert all(work["subject"].startswith(name) for work, name in zip(own, rounds, strict=True))
 
 
-@pytest.mark.full
-def test_a_second_candidate_starts_when_the_first_has_run_for_long(
-    project: Project, tmp_path: Path
-) -> None:
-    calls = tmp_path / "calls"
-    agents = {"slow": slow(tmp_path / "started"), "right": RIGHT}
-    race = {"tries": 2, "agents": ["slow", "right"], "start": {"after": "500ms"}}
-    project.settings(FAST)
-
-    done = project.yaoki("run", project.plan(a_plan(agents, {"x": {"race": race}}, calls)))
-
-    assert done.code == 0, done.out + done.err
-    assert lines(calls) == ["x~1.1", "x~1.2"]
-    events = project.events(project.task("x~1.2")["id"])
-    (released,) = (e["data"] for e in events if e["event"] == "CANDIDATE_RELEASED")
-    assert released["due_at"]
-
-
 def test_the_worst_case_of_a_plan_counts_every_candidate(project: Project) -> None:
     tasks: dict[str, dict[str, Any]] = {
         "x": {"agent": "a", "race": {"tries": 3}},
@@ -387,6 +382,9 @@ def test_two_machines_work_on_the_candidates_of_one_race_and_one_takes_over(
     file = tmp_path / "plan.json"
     file.write_text(json.dumps(a_plan({"a": act, "b": act}, {"x": {"race": race}})))
     first, second = machines
+    # The second one waits for the end of the first one's lease.
+    settings = first.repo / "yaoki.toml"
+    settings.write_text(settings.read_text().replace("lease_s = 8.0", "lease_s = 3.0"))
     run = submit_plan(first, str(file))
     for machine in machines:
         # On one computer they share its limit, so the second has a slot more.
