@@ -44,7 +44,7 @@ def run_with_failed_base(project: Project) -> dict[str, Any]:
 
 
 @pytest.mark.full
-@pytest.mark.spec("1.1", "1.3", "10.3", "10.4", "12.1", "8.5", "2.1")
+@pytest.mark.spec("1.1", "1.3", "10.3", "10.4", "12.1", "12.3", "8.5", "2.1")
 def test_an_escalated_task_blocks_its_dependents_until_it_is_answered_with_retry(
     prepared: Prepared,
 ) -> None:
@@ -52,7 +52,7 @@ def test_an_escalated_task_blocks_its_dependents_until_it_is_answered_with_retry
     base, top, roof = stands["tasks"]
 
     shown = project.yaoki("answer", "base")
-    why_top = project.yaoki("why", "top")
+    why_top, why_base = project.yaoki("why", "top"), project.yaoki("why", "base").out
     retried = project.yaoki("answer", "base", "retry", "write", "good", "into it")
     resumed = project.yaoki("resume")
 
@@ -72,6 +72,21 @@ def test_an_escalated_task_blocks_its_dependents_until_it_is_answered_with_retry
     assert resumed.code == 0, resumed.out + resumed.err
     assert "write good into it" in project.prompt(base, 2)
     assert {t["state"] for t in project.status()["tasks"]} == {"DONE"}
+    assert why_base.index("last decision, at") < why_base.index("attempts, newest first")
+    assert_explanation_begins_with_the_end(project.yaoki("why", "base").out.splitlines())
+
+
+def assert_explanation_begins_with_the_end(lines: list[str]) -> None:
+    """It began with the question, and the answer that resolved it was missing."""
+    marks = (
+        "DONE: landed",
+        "a person answered",
+        "attempts, newest",
+        "last decision before it landed",
+    )
+    places = [next(n for n, line in enumerate(lines) if mark in line) for mark in marks]
+    assert places == sorted(places), lines
+    assert lines[places[1]].endswith("(command line): retry write good into it")
 
 
 @pytest.mark.full
@@ -208,37 +223,29 @@ def test_a_worktree_that_is_gone_is_made_again_with_the_work_that_a_person_accep
 
 
 @pytest.mark.full
-@pytest.mark.spec("10.4", "0.6")
-def test_a_waived_check_is_recorded_as_waived(prepared: Prepared) -> None:
+@pytest.mark.spec("10.4", "12.3", "0.6")
+def test_a_waived_check_is_recorded_as_waived_and_named_by_every_command(
+    prepared: Prepared,
+) -> None:
+    """A waived task looked like a proven one."""
     project, _ = prepared.after(run_with_failed_base)
+    before = project.task("base")["waived"]
 
     unknown = project.yaoki("answer", "base", "waive", "--check", "no-such")
     waived = project.yaoki("answer", "base", "waive", "--check", "base")
     resumed = project.yaoki("resume", "--quiet")
+    base, status = project.task("base"), project.yaoki("status").out
+    why, document = project.yaoki("why", "base"), project.yaoki("why", "base", "--json").document
+    report = project.yaoki("report", "--json").document
+    merged = project.yaoki("merge")
 
     assert unknown.code == 6
     assert "name one of: base" in unknown.err
     assert waived.code == 0
     assert resumed.code == 0, resumed.out + resumed.err
-    assert project.yaoki("why", "base", "--json").document["proven"] == {"base": "WAIVED"}
-    report = project.yaoki("report", "--json").document
+    assert document["proven"] == {"base": "WAIVED"}
     assert report["numbers"]["waived"] == 1
     assert "1 with checks that a person waived" in report["verdict"]
-
-
-@pytest.mark.full
-@pytest.mark.spec("10.4", "12.3")
-def test_status_merge_and_why_name_a_waived_check(prepared: Prepared) -> None:
-    """A waived task looked like a proven one."""
-    project, _ = prepared.after(run_with_failed_base)
-    before = project.task("base")["waived"]
-    assert project.yaoki("answer", "base", "waive", "--check", "base").code == 0
-    assert project.yaoki("resume", "--quiet").code == 0
-
-    base, status = project.task("base"), project.yaoki("status").out
-    why, document = project.yaoki("why", "base"), project.yaoki("why", "base", "--json").document
-    merged = project.yaoki("merge")
-
     assert (before, base["waived"], project.task("top")["waived"]) == ([], ["base"], [])
     assert f"{base['landed'][:10]}  waived: base" in status
     assert status.count("waived: base") == 1
@@ -248,29 +255,6 @@ def test_status_merge_and_why_name_a_waived_check(prepared: Prepared) -> None:
     assert re.search(rf"a person answered on {when} \(command line\): waive base", why.out)
     assert merged.code == 0, merged.err
     assert "landed with checks that a person waived: base (base)" in merged.out
-
-
-@pytest.mark.full
-@pytest.mark.spec("12.3")
-def test_the_explanation_of_a_landed_task_begins_with_its_end(prepared: Prepared) -> None:
-    """It began with the question, and the answer that resolved it was missing."""
-    project, _ = prepared.after(run_with_failed_base)
-    asked = project.yaoki("why", "base").out
-    assert project.yaoki("answer", "base", "retry", "write good").code == 0
-    assert project.yaoki("resume", "--quiet").code == 0
-
-    lines = project.yaoki("why", "base").out.splitlines()
-
-    marks = (
-        "DONE: landed",
-        "a person answered",
-        "attempts, newest",
-        "last decision before it landed",
-    )
-    places = [next(n for n, line in enumerate(lines) if mark in line) for mark in marks]
-    assert places == sorted(places), lines
-    assert lines[places[1]].endswith("(command line): retry write good")
-    assert asked.index("last decision, at") < asked.index("attempts, newest first")
 
 
 @pytest.mark.spec("10.4", "12.3")

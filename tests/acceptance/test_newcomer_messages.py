@@ -187,37 +187,22 @@ def test_limits_costs_and_unchanged_work_are_told_in_plain_sentences(project: Pr
 
 
 @pytest.mark.full
-@pytest.mark.spec("12.1", "16.14")
-def test_the_final_check_is_shown_as_a_verification(project: Project) -> None:
-    """It lands nothing and has no attempts of an agent."""
-    checks = {"one": file_contains("one.txt")}
-    tasks = [{"id": "one", "checks": ["one"]}]
-    plan = project.plan(a_plan({"one": [writes("one.txt")]}, tasks, checks, done_when=["one"]))
-
-    ran = project.yaoki("run", plan).out
-    why, status = project.query("why", "done_when").out, project.query("status").out
-
-    commit = str(project.task("done_when")["landed"])[:10]
-    assert f" done_when  verified on {commit}\n" in ran, ran
-    assert "does not move" not in ran
-    assert f"DONE: verified on {commit}" in why
-    (line,) = (line for line in status.splitlines() if " done_when " in line)
-    assert commit in line
-    assert "attempt" not in line
-
-
-@pytest.mark.full
-@pytest.mark.spec("12.1", "16.6")
-def test_an_undo_takes_the_final_check_back(project: Project) -> None:
-    """The head of the branch is another commit, so the proof of the whole is no longer shown."""
+@pytest.mark.spec("12.1", "16.14", "16.6")
+def test_the_final_check_is_shown_as_a_verification_and_an_undo_takes_it_back(
+    project: Project,
+) -> None:
+    """It lands nothing and has no attempts of an agent; after the undo the head of the branch is
+    another commit, so the proof of the whole is no longer shown.
+    """
     names = ("one", "two")
     checks = {name: file_contains(f"{name}.txt") for name in names}
     script = {name: [writes(f"{name}.txt")] for name in names}
     tasks = [{"id": name, "checks": [name]} for name in names]
     plan = project.plan(a_plan(script, tasks, checks, done_when=["one"]))
-    assert project.yaoki("run", plan, "--quiet").code == 0
-    assert "verified again" in project.yaoki("report").out
 
+    ran = project.yaoki("run", plan).out
+    assert_shown_as_verification(project, ran)
+    assert "verified again" in project.yaoki("report").out
     undone = project.yaoki("undo", "two")
 
     status, report = project.status(), project.yaoki("report").out
@@ -228,6 +213,17 @@ def test_an_undo_takes_the_final_check_back(project: Project) -> None:
     assert "The run needs you: 1 of 2 tasks is done and proven" in report
     assert "verified again" not in report
     assert project.yaoki("merge").code != 0, "nothing unproven is merged"
+
+
+def assert_shown_as_verification(project: Project, ran: str) -> None:
+    why, status = project.query("why", "done_when").out, project.query("status").out
+    commit = str(project.task("done_when")["landed"])[:10]
+    assert f" done_when  verified on {commit}\n" in ran, ran
+    assert "does not move" not in ran
+    assert f"DONE: verified on {commit}" in why
+    (line,) = (line for line in status.splitlines() if " done_when " in line)
+    assert commit in line
+    assert "attempt" not in line
 
 
 @pytest.mark.spec("2.2", "12.1")
