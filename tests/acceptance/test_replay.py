@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from tests.acceptance.project import (
     Project,
     a_plan,
     file_contains,
+    tap_script,
     writes,
 )
 from tests.acceptance.test_judge import PASS, critic
@@ -129,18 +129,16 @@ def test_a_replay_reports_numbers_of_tests_judges_and_waivers_and_repeats_the_se
     project.git("add", "-A")
     project.git(*GIT_IDENTITY, "commit", "-qm", "ignore")
     count = project.folder / "count"
-    test = "def test_{0}():\n    assert len('{0}') == 3\n\n\n"
-    test = test.format("one") + test.format("two")
-    argv = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_it.py"]
+    test = tap_script(test_one="true", test_two="true")
     checks = {
-        "tests": {"run": argv},
-        "made": {"shell": "test -f test_it.py && test -f made.txt"},
+        "tests": {"run": ["sh", "test_it.sh"], "pattern": "test-failed"},
+        "made": {"shell": "test -f test_it.sh && test -f made.txt"},
         "good": file_contains("a.txt"),
         "review": {"judge": {"agent": "critic", "ask": "The file a.txt is good."}},
         "never": {"shell": "false"},
     }
     plan = a_plan(
-        {"t": [writes("test_it.py", test)], "a": [writes("a.txt")]},
+        {"t": [writes("test_it.sh", test)], "a": [writes("a.txt")]},
         [
             {"id": "t", "checks": ["tests", "made"]},
             {"id": "a", "checks": ["made", "good", "review", "never"], "needs": ["t"], **ONCE},
