@@ -17,6 +17,7 @@ import pytest
 from tests.acceptance.project import (
     BOUND_S,
     PATIENT,
+    SETTINGS,
     Project,
     a_plan,
     file_contains,
@@ -123,45 +124,86 @@ def claims(project: Project, run: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.full
-@pytest.mark.spec("11.8")
-def test_a_worker_executes_existing_and_newly_submitted_runs(project: Project) -> None:
-    """A worker for one run claims no task of other runs."""
-    first, mine = submit_plan(project, simple_plan("a")), submit_plan(project, simple_plan("c"))
-    with running_worker(project, "--run", mine):
-        wait_until_done(project, mine)
-    assert claims(project, first) == []
-
-    with running_worker(project) as worker:
-        wait_until_done(project, first)
-        second = submit_plan(project, simple_plan("b"))
-        wait_until_done(project, second)
-        worker.send_signal(signal.SIGTERM)
-        out, _ = worker.communicate(timeout=BOUND_S)
+@pytest.mark.spec("11.8", "11.6")
+def test_a_worker_executes_existing_and_new_runs_of_its_own_repository_in_turns(
+    project: Project, tmp_path: Path
+) -> None:
+    """A worker for one run claims no task of other runs, and one of another repository none.  The
+    new runs share an account.
+    """
+    many, single = submit_plan(project, simple_plan("a", "b")), submit_plan(project, LATER)
+    mine = submit_plan(project, simple_plan("mine"))
+    with stranger(project, tmp_path / "other") as told:
+        # The worker is listed before it scans the runs, and a finished run is not reported.
+        wait_until(lambda: f"run {many} belongs to" in "".join(told), "it has seen the run")
+        with running_worker(project, "--run", mine):
+            wait_until_done(project, mine)
+        assert claims(project, many) == claims(project, single) == []
+        with running_worker(project, "--slots", "2") as worker:
+            wait_until_done(project, many)
+            wait_until_done(project, single)
+            new = assert_account_is_limited(project, tmp_path)
+            worker.send_signal(signal.SIGTERM)
+            out, _ = worker.communicate(timeout=BOUND_S)
 
     assert worker.returncode == 0, out
     assert workers(project) == []
-    assert project.show(f"yaoki/{second}", "b.txt") == "good"
+    assert project.show(f"yaoki/{new}", "second.txt") == "good"
+    order = sorted(claims(project, many) + claims(project, single), key=lambda e: e["seq"])
+    assert {holder_pid(entry) for entry in order} == {worker.pid}
+    assert single in [entry["run"] for entry in order[:2]], "it need not wait for the longer run"
 
 
-@pytest.mark.full
-@pytest.mark.spec("11.8", "0.2")
-def test_the_first_signal_lets_agents_finish(project: Project, tmp_path: Path) -> None:
-    marker = tmp_path / "go"
-    run = submit_plan(project, plan_that_waits(marker, "a", "b"))
+LATER = simple_plan("later")
 
-    with running_worker(project, "--slots", "1") as worker:
-        wait_until(lambda: Path(f"{marker}.a").exists(), "the agent is at work")
-        worker.send_signal(signal.SIGTERM)
-        wait_until(lambda: is_stopping(project), "it says that it stops")
-        status = project.yaoki("status").out
-        marker.touch()
-        out, _ = worker.communicate(timeout=BOUND_S)
 
-    assert worker.returncode == 0, out
-    assert re.search(r"1 of 1 slots busy.*, stopping and takes no new tasks", status), status
-    assert re.search(r"b +WAITING +its worker is stopping and takes no new tasks", status), status
-    assert "free slot" not in status
-    assert [task["state"] for task in project.status(run)["tasks"]] == ["DONE", "WAITING"]
+def assert_account_is_limited(project: Project, folder: Path) -> str:
+    """Two new runs have an agent of one account, which allows one at a time; returns the second.
+
+    Another task of the second run lands while the agent of the first is at work: a slot is free.
+    """
+    room, met, go = (folder / name for name in ("room", "met", "go"))
+    enter, leave = f"mkdir {room} || touch {met}", {"run": ["rmdir", str(room)]}
+
+    def submit(*names: str) -> str:
+        plan = simple_plan(*names, "free")
+        scripts = plan["agents"]["actor"]["options"]["scenario"]["tasks"]
+        limited = {**plan["agents"]["actor"], "account": "shared", "concurrency": 1}
+        plan["agents"]["limited"] = limited
+        for task in plan["tasks"][:-1]:
+            alone = [{"run": ["sh", "-c", enter]}, waits_for(go), leave]
+            scripts[task["id"]] = [[*alone, *writes(f"{task['id']}.txt")]]
+            task["agent"] = "limited"
+        return submit_plan(project, plan)
+
+    first = submit("first")
+    wait_until(room.exists, "the first agent is at work")
+    second = submit("second")
+    wait_until(
+        lambda: met.exists() or "TASK_LANDED" in project.event_names(second), "the other one lands"
+    )
+    go.touch()
+    for run in (first, second):
+        wait_until_done(project, run)
+    assert not met.exists(), "two agents of one account were at work at once"
+    return second
+
+
+@contextmanager
+def stranger(project: Project, folder: Path) -> Iterator[list[str]]:
+    """A worker of another repository that uses the same store; gives what it says."""
+    folder.mkdir()
+    other = Project(folder, Path(project.env["PYTHONPYCACHEPREFIX"]))
+    process = other.start("worker", "--store", str(project.database))
+    try:
+        yield collect_output(process)
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait(BOUND_S)
+
+
+def holder_pid(claim: dict[str, Any]) -> int:
+    return int(claim["data"]["holder"].split(":")[1])
 
 
 @pytest.mark.spec("11.8", "0.2", "3.7", "18.7")
@@ -207,45 +249,26 @@ def test_two_workers_share_one_run_and_land_each_task_once(project: Project) -> 
 
 
 @pytest.mark.full
-@pytest.mark.spec("11.8")
-def test_a_worker_leaves_runs_of_another_repository_alone(project: Project, tmp_path: Path) -> None:
-    other_folder = tmp_path / "other"
-    other_folder.mkdir()
-    other = Project(other_folder, Path(project.env["PYTHONPYCACHEPREFIX"]))
-    run = submit_plan(project, simple_plan("a"))
-
-    process = other.start("worker", "--store", str(project.database))
-    told = collect_output(process)
-    try:
-        # The worker is listed before it scans the runs, and a finished run is not reported.
-        wait_until(lambda: f"run {run} belongs to" in "".join(told), "it has seen the run")
-        with running_worker(project) as ours:
-            wait_until_done(project, run)
-    finally:
-        process.send_signal(signal.SIGTERM)
-        process.wait(BOUND_S)
-
-    assert {e["data"]["holder"].split(":")[1] for e in claims(project, run)} == {str(ours.pid)}
-
-
-@pytest.mark.full
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs Linux to see it sleep")
-@pytest.mark.spec("11.3", "11.2", "0.3")
+@pytest.mark.spec("11.3", "11.2", "0.3", "11.8", "12.1")
 def test_a_suspended_worker_loses_its_task_and_its_late_result_is_refused(
     project: Project, tmp_path: Path
 ) -> None:
-    """Alive and silent it keeps the task for a while; then the agent is ended where it runs, the
-    delivery is counted, and another worker executes the task.
+    """Alive and silent it keeps the task for a while, as the status says; then the agent is ended
+    where it runs, the delivery is counted, and another worker executes the task.
     """
     settings = project.repo / "yaoki.toml"
     short = settings.read_text().replace("lease_s = 10.0", "lease_s = 3.0")
-    settings.write_text(f"{short}max_in_progress_s = 1.0\n")
+    settings.write_text(short)
     marker = tmp_path / "go"
     run = submit_plan(project, plan_that_waits(marker, "a"))
     with running_worker(project) as sleeper:
         wait_until(lambda: Path(f"{marker}.a").exists(), "the agent is at work")
         suspend(sleeper, project.database)
         try:
+            wait_until(lambda: "no heartbeat" in project.query("status").out, "its lease ran out")
+            status = project.query("status").out
+            settings.write_text(f"{short}max_in_progress_s = 1.0\n")
             with running_worker(project):
                 wait_until(lambda: len(claims(project, run)) > 1, "another one takes it")
                 marker.touch()
@@ -253,55 +276,17 @@ def test_a_suspended_worker_loses_its_task_and_its_late_result_is_refused(
         finally:
             sleeper.send_signal(signal.SIGCONT)
 
+    assert f"its worker, process {sleeper.pid}, is alive but sent no heartbeat for" in status
+    assert "unless it ends or continues, it keeps the task for " in status
+    assert "takes it over" not in status
     (expired, *_) = [e for e in project.events(run) if e["event"] == "LEASE_EXPIRED"]
     assert expired["data"]["counted"] is True
-    assert expired["data"]["holder"].split(":")[1] == str(sleeper.pid)
+    assert holder_pid(expired) == sleeper.pid
     assert project.event_names(run).count("TASK_LANDED") == 1
     assert "ESCALATE_DECISION" not in project.event_names(run)
 
 
-@pytest.mark.full
-@pytest.mark.spec("11.8", "12.1")
-def test_the_status_shows_how_long_a_hung_worker_keeps_its_task(
-    project: Project, tmp_path: Path
-) -> None:
-    settings = project.repo / "yaoki.toml"
-    settings.write_text(settings.read_text().replace("lease_s = 10.0", "lease_s = 1.5"))
-    marker = tmp_path / "go"
-    run = submit_plan(project, plan_that_waits(marker, "a"))
-
-    with running_worker(project) as worker:
-        wait_until(lambda: Path(f"{marker}.a").exists(), "the agent is at work")
-        suspend(worker, project.database)
-        try:
-            wait_until(lambda: "no heartbeat" in project.query("status").out, "its lease ran out")
-            output = project.query("status").out
-        finally:
-            worker.send_signal(signal.SIGCONT)
-        marker.touch()
-        wait_until_done(project, run)
-
-    assert f"its worker, process {worker.pid}, is alive but sent no heartbeat for" in output
-    assert "unless it ends or continues, it keeps the task for " in output
-    assert "takes it over" not in output
-
-
 # ------------------------------------------------------------------ fair, and within limits
-
-
-@pytest.mark.full
-@pytest.mark.spec("11.6")
-def test_runs_take_turns_regardless_of_submission_order(project: Project) -> None:
-    """The first run has many tasks; the second need not wait for all of them."""
-    first = submit_plan(project, simple_plan(*(f"a{n}" for n in range(4))))
-    second = submit_plan(project, simple_plan("b"))
-
-    with running_worker(project, "--slots", "2"), running_worker(project, "--slots", "2"):
-        wait_until_done(project, first)
-        wait_until_done(project, second)
-
-    order = sorted(claims(project, first) + claims(project, second), key=lambda e: e["seq"])
-    assert second in [entry["run"] for entry in order[:2]]
 
 
 @pytest.mark.spec("11.6")
@@ -314,32 +299,6 @@ def test_a_higher_priority_starts_earlier(project: Project) -> None:
         wait_until_done(project, run)
 
     assert [entry["task"] for entry in claims(project, run)] == [f"{run}-2", f"{run}-1"]
-
-
-@pytest.mark.full
-@pytest.mark.spec("11.6")
-def test_the_limit_of_an_account_holds_across_workers_and_runs(
-    project: Project, tmp_path: Path
-) -> None:
-    room = tmp_path / "room"
-    alone = f"mkdir {room} || touch {tmp_path}/met; sleep 0.1; rmdir {room}"
-    runs = []
-    for letter in "ab":
-        names = [f"{letter}{n}" for n in range(3)]
-        acts = {n: [{"run": ["sh", "-c", alone]}, {"write": {f"{n}.txt": "x"}}] for n in names}
-        plan = a_plan(
-            {name: [act] for name, act in acts.items()},
-            [{"id": name} for name in names],
-            CHECK,
-        )
-        plan["agents"]["actor"].update(account="shared", concurrency=1)
-        runs.append(submit_plan(project, plan))
-
-    with running_worker(project, "--slots", "4"), running_worker(project, "--slots", "4"):
-        for run in runs:
-            wait_until_done(project, run)
-
-    assert not (tmp_path / "met").exists(), "two agents of one account were at work at once"
 
 
 # ------------------------------------------------------------------ tags
@@ -361,38 +320,33 @@ def test_a_tag_that_no_worker_has_is_refused_by_name_and_nothing_is_stored(
 
 
 @pytest.mark.full
-@pytest.mark.spec("11.8")
-def test_a_task_is_claimed_only_by_a_worker_with_all_its_tags(project: Project) -> None:
-    plan = simple_plan("plain", "train")
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs Linux to see it sleep")
+@pytest.mark.spec("11.8", "0.5")
+def test_a_task_is_claimed_only_by_a_worker_with_all_its_tags_and_names_them_when_it_left(
+    project: Project,
+) -> None:
+    """A submission needs a worker with the tags; one that has only some of them does not help."""
+    plan, waiting = simple_plan("plain", "train"), simple_plan("wait")
     plan["tasks"][1]["tags"] = ["gpu", "big"]
+    waiting["tasks"][0]["tags"] = ["gpu"]
 
     with running_worker(project, "--tag", "gpu") as half:
         lacking = project.yaoki("plan", "submit", project.plan(plan))
         with running_worker(project, "--tag", "gpu", "--tag", "big") as whole:
             run = submit_plan(project, plan)
             wait_until_done(project, run)
+        suspend(half, project.database)
+        later = submit_plan(project, waiting)
+        half.kill()
+    wait_until(lambda: not workers(project), "it is gone")
+    why = project.yaoki("why", "wait", "--run", later)
+    resumed = project.yaoki("resume", later, "--tag", "gpu")
 
-    assert lacking.code == 6, "one that has only some of them does not help"
-    by = {e["task"]: e["data"]["holder"].split(":")[1] for e in claims(project, run)}
-    assert by[f"{run}-2"] == str(whole.pid)
+    assert lacking.code == 6
+    by = {entry["task"]: holder_pid(entry) for entry in claims(project, run)}
+    assert by[f"{run}-2"] == whole.pid
     assert half.pid != whole.pid
-
-
-@pytest.mark.full
-@pytest.mark.spec("11.8", "0.5")
-def test_a_task_whose_tagged_worker_left_names_the_tags_it_waits_for(project: Project) -> None:
-    plan = simple_plan("train")
-    plan["tasks"][0]["tags"] = ["gpu"]
-    # A submission needs a worker with the tag.
-    with running_worker(
-        project, "--tag", "gpu", "--run", submit_plan(project, simple_plan("other"))
-    ):
-        run = submit_plan(project, plan)
-
-    why = project.yaoki("why", "train", "--run", run)
-
     assert "waits for a worker with the tags gpu; none is running" in why.out
-    resumed = project.yaoki("resume", run, "--tag", "gpu")
     assert resumed.code == 0, resumed.out
 
 
@@ -424,31 +378,6 @@ def test_up_and_down_are_idempotent(project_with_worker: Project) -> None:
     ]
     assert (down["was_up"], again["was_up"]) == (True, False)
     assert workers(project) == []
-
-
-@pytest.mark.full
-@pytest.mark.spec("11.8", "12.1")
-def test_concurrent_up_commands_start_one_detached_worker_that_executes_runs(
-    project_with_worker: Project,
-) -> None:
-    project = project_with_worker
-    started = [project.start("up", "--json") for _ in range(3)]
-    codes = [process.wait(BOUND_S) for process in started]
-    for process in started:
-        process.communicate()
-    detached = project.yaoki("run", project.plan(simple_plan("a", "b")), "--detach", "--json")
-    run = detached.document["run"]
-
-    watched = project.yaoki("watch", run)
-
-    assert codes == [0, 0, 0]
-    assert detached.code == 0
-    assert watched.code == 0, watched.out
-    assert project.status(run)["status"] == "DONE"
-    assert [w["background"] for w in workers(project)] == [True]
-    # Only Linux shows its terminal.
-    if Path("/proc/self/stat").exists():
-        assert_detached(project, workers_pid(project))
 
 
 @pytest.mark.full
@@ -490,81 +419,88 @@ def assert_detached(project: Project, pid: int) -> None:
 
 
 @pytest.mark.full
-@pytest.mark.spec("11.8", "0.2", "0.3")
-def test_a_restarted_background_worker_finds_the_agent_of_the_killed_one(
+@pytest.mark.spec("11.8", "12.1", "0.2", "0.3")
+def test_what_a_stopped_or_killed_background_worker_left_is_continued_by_the_next_one(
     project_with_worker: Project, tmp_path: Path
 ) -> None:
+    """Stopped, its agent is ended after the wait.  Several commands at once start one worker in
+    its place; when it is killed, its agent lives on, and the next worker finds it.
+    """
     project, marker = project_with_worker, tmp_path / "go"
+    began = Path(f"{marker}.a")
     project.settings(PATIENT)
-    run = project.yaoki(
-        "run", project.plan(plan_that_waits(marker, "a")), "--detach", "--json"
-    ).document["run"]
-    wait_until(lambda: Path(f"{marker}.a").exists(), "the agent is at work")
+    plan = project.plan(plan_that_waits(marker, "a"))
+    run = project.yaoki("run", plan, "--detach", "--json").document["run"]
+    wait_until(began.exists, "the agent is at work")
+
+    down = project.yaoki("down", "--wait", "0.2")
+    stopped = project.task("a")
+    began.unlink()
+    start_several_times(project)
+    wait_until(began.exists, "another agent is at work")
     os.kill(workers_pid(project), signal.SIGKILL)
     wait_until(lambda: not workers(project), "it is gone")
-
     again = project.yaoki("up", "--json").document
     marker.touch()
     wait_until_done(project, run)
 
+    assert down.code == 0, down.err
+    assert "1 run is not finished; any worker can continue" in down.out
+    assert stopped["state"] == "WAITING"
     assert again["started"]
-    assert project.event_names(run).count("PROMPT_SENT") == 1
+    assert project.event_names(run).count("PROMPT_SENT") == 2, "one before the stop, one after it"
     assert project.event_names(run).count("TASK_LANDED") == 1
+
+
+def start_several_times(project: Project) -> None:
+    """All at once: one worker is started, without a terminal."""
+    started = [project.start("up", "--json") for _ in range(3)]
+    codes = [process.wait(BOUND_S) for process in started]
+    for process in started:
+        process.communicate()
+    assert codes == [0, 0, 0]
+    assert [w["background"] for w in workers(project)] == [True]
+    # Only Linux shows its terminal.
+    if Path("/proc/self/stat").exists():
+        assert_detached(project, workers_pid(project))
 
 
 @pytest.mark.full
 @pytest.mark.spec("11.8", "0.2")
-def test_down_stops_agents_after_its_wait_and_reports_unfinished_runs(
+def test_a_draining_worker_lets_its_agent_finish_and_one_that_is_requested_meanwhile_follows(
     project_with_worker: Project, tmp_path: Path
 ) -> None:
+    """Both commands that need a worker wait for it, and one new worker serves them."""
     project, marker = project_with_worker, tmp_path / "go"
-    run = project.yaoki(
-        "run", project.plan(plan_that_waits(marker, "a")), "--detach", "--json"
-    ).document["run"]
+    project.settings(SETTINGS.replace("parallel = 2", "parallel = 1"))
+    project.yaoki("run", project.plan(plan_that_waits(marker, "a", "b")), "--detach")
+    run = project.status()["run"]
     wait_until(lambda: Path(f"{marker}.a").exists(), "the agent is at work")
-
-    down = project.yaoki("down", "--wait", "0.2")
-
-    assert down.code == 0, down.err
-    assert "1 run is not finished; any worker can continue" in down.out
-    assert project.task("a")["state"] == "WAITING"
-    marker.touch()
-    project.yaoki("up")
-    wait_until_done(project, run)
-
-
-@pytest.mark.full
-@pytest.mark.spec("11.8")
-@pytest.mark.parametrize("words", [("up",), ("run", "PLAN", "--detach")], ids=["up", "detach"])
-def test_a_worker_requested_while_the_old_one_drains_is_started_afterwards(
-    project_with_worker: Project, tmp_path: Path, words: tuple[str, ...]
-) -> None:
-    project, marker = project_with_worker, tmp_path / "go"
-    project.yaoki("run", project.plan(plan_that_waits(marker, "a")), "--detach")
-    wait_until(lambda: Path(f"{marker}.a").exists(), "the agent is at work")
-    old, plan = workers_pid(project), project.plan(simple_plan("b"), "b.json")
+    old, plan = workers_pid(project), project.plan(LATER, "later.json")
     down = project.start("down", "--wait", str(BOUND_S))
     wait_until(lambda: is_stopping(project), "it drains")
+    status = project.yaoki("status").out
 
-    asked = project.start(*(plan if word == "PLAN" else word for word in words))
-    assert asked.stdout is not None
-    waits = [said for said in iter(asked.stdout.readline, "") if marker_when(said, marker)]
-    output = [remaining_output(process) for process in (asked, down)]
-
-    assert (asked.returncode, down.returncode) == (0, 0), output
-    stopping = f"the background worker, process {old}, is stopping"
-    assert waits == [f"{stopping}; a new one starts after it\n"]
-    assert workers_pid(project) != old
-    if "run" in words:
-        wait_until_done(project, project.status()["run"])
-
-
-def marker_when(said: str, marker: Path) -> bool:
-    """The agent may end as soon as the waiting command is shown."""
-    if "is stopping" not in said:
-        return False
+    asked = [project.start("up"), project.start("run", plan, "--detach")]
+    waits = [line_about_the_stop(process) for process in asked]
     marker.touch()
-    return True
+    output = [remaining_output(process) for process in (*asked, down)]
+    wait_until_done(project, run)
+    wait_until_done(project, project.status()["run"])
+
+    assert [process.returncode for process in (*asked, down)] == [0, 0, 0], output
+    stopping = f"the background worker, process {old}, is stopping"
+    assert waits == [f"{stopping}; a new one starts after it\n"] * 2
+    assert re.search(r"1 of 1 slots busy.*, stopping and takes no new tasks", status), status
+    assert re.search(r"b +WAITING +its worker is stopping and takes no new tasks", status), status
+    assert "free slot" not in status
+    assert [holder_pid(claim) for claim in claims(project, run)] == [old, workers_pid(project)]
+    assert old != workers_pid(project)
+
+
+def line_about_the_stop(process: subprocess.Popen[str]) -> str:
+    assert process.stdout is not None
+    return next((line for line in iter(process.stdout.readline, "") if "is stopping" in line), "")
 
 
 @pytest.mark.spec("11.8", "0.6")
@@ -587,25 +523,20 @@ def workers_pid(project: Project) -> int:
 
 @pytest.mark.full
 @pytest.mark.spec("11.5", "0.5", "4.8")
-def test_a_task_waits_with_a_warning_while_disk_space_is_below_its_limit(
-    project_with_worker: Project,
-) -> None:
-    project = project_with_worker
+def test_a_task_waits_with_a_warning_while_disk_space_is_below_its_limit(project: Project) -> None:
     settings = project.repo / "yaoki.toml"
     usual = settings.read_text()
     settings.write_text(f"{usual}disk_free_bytes = {1 << 50}\n")
-    run = project.yaoki("run", project.plan(simple_plan("a")), "--detach", "--json").document["run"]
-    wait_until(lambda: "WARNING" in project.event_names(run), "it is told")
-    wait_until(
-        lambda: any(worker["waits"] for worker in workers(project)), "the worker says what it lacks"
-    )
-
-    why, status = project.yaoki("why", "a"), project.yaoki("status")
+    run = submit_plan(project, simple_plan("a"))
+    with running_worker(project):
+        wait_until(lambda: "WARNING" in project.event_names(run), "it is told")
+        wait_until(
+            lambda: any(worker["waits"] for worker in workers(project)), "it says what it lacks"
+        )
+        why, status = project.yaoki("why", "a"), project.yaoki("status")
     stands = project.task("a")
-    project.yaoki("down")
     settings.write_text(usual)
-    project.yaoki("up")
-    wait_until_done(project, run)
+    assert project.yaoki("resume", run, "--quiet").code == 0
 
     for told in (why.out, status.out):
         assert "disk space is low: " in told
