@@ -47,8 +47,10 @@ def test_both_checkouts_of_a_clone_prove_their_work(project: Project, linked: Pa
 
 @pytest.mark.full
 def test_two_checkouts_run_and_merge_at_the_same_time(project: Project, linked: Path) -> None:
-    slow = {"ok": {"shell": "sleep 1; test -f a.txt"}}
-    file = project.plan(a_plan({"a": [writes("a.txt")]}, [{"id": "a"}], slow))
+    begun = project.folder / "begun"
+    meet = f"echo x >> {begun}; until test $(wc -l < {begun}) -ge 2; do sleep 0.05; done"
+    check = {"ok": {"shell": f"{meet}; test -f a.txt"}}
+    file = project.plan(a_plan({"a": [writes("a.txt")]}, [{"id": "a"}], check))
     folders = (project.repo, linked)
 
     both = [project.start("run", file, "--quiet", "--repo", str(folder)) for folder in folders]
