@@ -129,21 +129,6 @@ def test_a_plan_may_allow_fewer_tests_and_then_the_base_is_not_run(
     assert (code, task["attempt"], calls(counted_project)) == (0, 1, 1)
 
 
-@pytest.mark.full
-@pytest.mark.spec("6.6")
-def test_the_base_is_run_once_and_each_landing_is_the_next_base(counted_project: Project) -> None:
-    script = {"a": [acts("t_d", "x\n")], "b": [acts("t_e", "SKIP\n")]}
-    tasks: list[dict[str, Any]] = [{"id": "a"}, {"id": "b", "needs": ["a"]}]
-
-    done = counted_project.yaoki(
-        "run", counted_project.plan(a_plan(script, tasks, check(counted_project)))
-    )
-
-    assert done.code == 0, done.out
-    # Once for the base of the first, once for each task.
-    assert calls(counted_project) == 3
-
-
 @pytest.mark.spec("6.6", "16.14", "0.1")
 def test_tests_that_only_the_final_check_runs_may_not_be_lost(counted_project: Project) -> None:
     """The check of the task does not run the test that the task deletes."""
@@ -186,7 +171,7 @@ def test_the_final_check_accepts_tests_that_a_task_was_allowed_to_delete(
     assert ended.code == 0, ended.out + ended.err
 
 
-@pytest.mark.spec("17.1", "10.2")
+@pytest.mark.spec("17.1", "10.2", "6.6")
 def test_work_that_no_check_tells_from_the_base_is_noted(counted_project: Project) -> None:
     """The whole suite was green before: a stub passes it as well.  A new test shows its task."""
     words = "no check tells this work from the base: all pass without it"
