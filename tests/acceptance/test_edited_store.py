@@ -169,43 +169,38 @@ def test_an_edited_row_lands_after_the_answer_retry(project: Project) -> None:
 # ------------------------------------------------------------------ rows that cannot be
 
 
-def run_where_a_fails_and_c_lands(project: Project) -> str:
-    script = {"a": [FAILS], "b": [writes("b.txt")], "c": [writes("c.txt")]}
-    tasks: list[Any] = [
-        {"id": "a", "checks": ["a"], "retry": {"max_retries": 0}},
-        {"id": "b", "checks": ["b"], "retry": {"max_retries": 0}},
-        {"id": "c", "checks": ["c"], "needs": ["b"]},
-    ]
-    checks = {name: file_contains(f"{name}.txt") for name in ("a", "b", "c")}
-    assert project.yaoki("run", "--quiet", project.plan(a_plan(script, tasks, checks))).code == 4
-    return str(project.status()["run"])
+ILLEGAL = {
+    "state": "state = 'FINISHED', reason = ''",
+    "stage": "state = 'WAITING', stage = 'NOWHERE', reason = ''",
+    "shape": "state = 'WAITING', reason = '', doc = '{\"work\": 7}'",
+    "text": "state = 'WAITING', reason = '', doc = 'not json'",
+    "counts": "state = 'ACTIVE', holder = 'nobody:1:1', lease_ms = 1, doc = '{\"counts\": []}'",
+}
 
 
 @pytest.mark.full
-@pytest.mark.parametrize(
-    "change",
-    [
-        "state = 'FINISHED', reason = ''",
-        "state = 'WAITING', stage = 'NOWHERE', reason = ''",
-        "state = 'WAITING', reason = '', doc = '{\"work\": 7}'",
-        "state = 'WAITING', reason = '', doc = 'not json'",
-        "state = 'ACTIVE', holder = 'nobody:1:1', lease_ms = 1, doc = '{\"counts\": []}'",
-    ],
-)
-def test_an_illegal_row_escalates_its_task_and_does_not_stop_the_worker(
-    prepared: Prepared, change: str
-) -> None:
-    project, run = prepared.after(run_where_a_fails_and_c_lands)
-    edit(project, f"UPDATE tasks SET {change} WHERE name = 'a'")
+def test_illegal_rows_escalate_their_tasks_and_do_not_stop_the_worker(project: Project) -> None:
+    """`last` has not run yet."""
+    once = {"retry": {"max_retries": 0}}
+    script = {**{name: [FAILS] for name in (*ILLEGAL, "open")}, "last": [writes("last.txt")]}
+    tasks: list[Any] = [{"id": name, "checks": ["never"], **once} for name in (*ILLEGAL, "open")]
+    tasks.append({"id": "last", "checks": ["last"], "needs": ["open"]})
+    checks = {"never": file_contains("never.txt"), "last": file_contains("last.txt")}
+    assert project.yaoki("run", "--quiet", project.plan(a_plan(script, tasks, checks))).code == 4
+    assert project.yaoki("answer", "open", "waive", "--check", "never").code == 0
+    for name, change in ILLEGAL.items():
+        edit(project, f"UPDATE tasks SET {change} WHERE name = '{name}'")
 
     assert project.query("status").code == 0
-    done = project.yaoki("resume", run)
+    done = project.yaoki("resume", project.status()["run"])
 
     assert done.code == 4, done.out + done.err
     assert "internal error" not in done.out + done.err
-    a = project.task("a")
-    assert (a["state"], project.task("c")["state"]) == ("ESCALATED", "DONE")
-    assert "is not as yaoki wrote it" in a["question"]
+    found = {task["name"]: task for task in project.status()["tasks"]}
+    assert {name: found[name]["state"] for name in ILLEGAL} == dict.fromkeys(ILLEGAL, "ESCALATED")
+    assert found["last"]["state"] == "DONE"
+    for name in ILLEGAL:
+        assert "is not as yaoki wrote it" in found[name]["question"]
 
 
 @pytest.mark.full
