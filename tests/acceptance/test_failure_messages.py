@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.project import GIT_IDENTITY, SETTINGS, Project
+from tests.acceptance.project import GIT_IDENTITY, SETTINGS, WITHOUT_PLUGINS, Project
 from yaoki.adapters.system.files import free_disk_bytes
 from yaoki.core.text import format_bytes
 
@@ -24,7 +24,7 @@ def plan_of_one(agent: Mapping[str, Any], check: str, **task: Any) -> dict[str, 
         "goal": "x",
         "agents": {"m": agent},
         "agent": "m",
-        "checks": {"c": {"shell": check}},
+        "checks": {"c": {"shell": check, "env": WITHOUT_PLUGINS}},
         "tasks": [{"id": "t", "goal": "x", **task}],
     }
 
