@@ -14,6 +14,7 @@ import pytest
 from tests.acceptance.project import (
     GIT_IDENTITY,
     SETTINGS,
+    WITHOUT_PLUGINS,
     Project,
     a_plan,
     file_contains,
@@ -48,70 +49,65 @@ def one_task(**checks: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.spec("9.6", "16.6", "0.1")
-def test_the_merge_of_an_undo_that_breaks_a_moved_base_is_refused(project: Project) -> None:
-    """Nothing that landed is left, so the checks of the undone task decide."""
-    merge_then_move_on(project, one_task(whole={"shell": USE_NEEDS_ONE}), **{"use.txt": "1\n"})
+def test_the_merge_of_an_undo_is_decided_by_the_checks_that_need_no_undone_work(
+    project: Project,
+) -> None:
+    """Nothing that landed is left, so the checks of the undone task decide: `whole` refuses the
+    merge while the base has a file that needs the undone one, and proves it afterwards.
+    """
+    checks = {"one": file_contains("one.txt"), "whole": {"shell": USE_NEEDS_ONE}}
+    merge_then_move_on(project, one_task(**checks), **{"use.txt": "1\n"})
     before = project.git("rev-parse", "main")
     assert project.yaoki("undo", "one").code == 0
 
     refused = project.yaoki("merge", "--partial")
+    after = project.git("rev-parse", "main")
+    project.git("rm", "-q", "use.txt")
+    project.git(*GIT_IDENTITY, "commit", "-qm", "not used any more")
+    merged = project.yaoki("merge", "--partial")
 
     assert refused.code == 6, refused.out
     words = "main has moved, and the merge fails: check whole: exit code 1: use needs one"
     assert words in " ".join(refused.err.split())
-    assert project.git("rev-parse", "main") == before
-
-
-@pytest.mark.spec("10.2", "16.6")
-def test_the_question_of_an_undone_task_is_listed_after_its_run_was_merged(
-    project: Project,
-) -> None:
-    merge_then_move_on(project, one_task(one=file_contains("one.txt")))
-    assert project.yaoki("undo", "one").code == 0
-    run = project.status()["run"]
-
-    listed = [project.yaoki("answer", *name) for name in ((), (run,))]
-
-    for one in listed:
-        assert f"run {run}: one asks: yaoki answer {run}-1" in one.out
-    questions = json.loads(project.yaoki("answer", "--json").out)["questions"]
-    assert questions == [{"run": run, "task": "one"}]
-
-
-@pytest.mark.full
-@pytest.mark.spec("9.6", "16.6", "0.1")
-def test_a_check_that_only_the_undone_work_passes_cannot_prove_the_merge(
-    project: Project,
-) -> None:
-    """It failed before the run as well; without another check a person decides."""
-    merge_then_move_on(project, one_task(one=file_contains("one.txt")), **{"use.txt": "1\n"})
-    assert project.yaoki("undo", "one").code == 0
-
-    refused = project.yaoki("merge", "--partial")
-    merged = project.yaoki("merge", "--partial", "--unproven")
-
-    assert refused.code == 6, refused.out
-    said = " ".join(refused.err.split())
-    assert "main has moved, and no check can verify the merge" in said
-    assert "--partial --unproven" in said
-    assert merged.code == 0, merged.err
-    assert "no check ran on that commit; not verified: one" in " ".join(merged.out.split())
-
-
-@pytest.mark.full
-@pytest.mark.spec("9.6", "16.6")
-def test_the_merge_of_an_undo_is_proven_by_the_checks_that_need_no_undone_work(
-    project: Project,
-) -> None:
-    checks = {"one": file_contains("one.txt"), "whole": {"shell": USE_NEEDS_ONE}}
-    merge_then_move_on(project, one_task(**checks), **{"other.txt": "1\n"})
-    assert project.yaoki("undo", "one").code == 0
-
-    merged = project.yaoki("merge", "--partial")
-
+    assert after == before
     assert merged.code == 0, merged.err
     assert "passed on this commit: whole" in merged.out
     assert "one.txt" not in project.git("ls-tree", "--name-only", "main")
+
+
+@pytest.mark.spec("9.6", "10.2", "16.6", "0.1")
+def test_work_that_is_undone_after_its_merge_is_shown_until_the_merge_of_the_undo(
+    project: Project,
+) -> None:
+    """The only check fails without the work, as it did before the run, so a person decides."""
+    merge_then_move_on(project, one_task(one=file_contains("one.txt")))
+    merge = f"merged into main at {project.git('rev-parse', 'main')[:10]}"
+    assert project.yaoki("undo", "one").code == 0
+    run = project.status()["run"]
+
+    said = project.yaoki("status").out
+    listed = [project.yaoki("answer", *name) for name in ((), (run,))]
+    commit_files(project, {"use.txt": "1\n"})
+    refused = project.yaoki("merge", "--partial")
+
+    assert f"\n{merge}; since then undone: one\n" in said
+    assert "main still contains the undone work of one: yaoki merge " in said
+    last, task = project.status()["last_merge"], project.task("one")["id"]
+    assert (last["partial"], last["not_landed"], last["undone"]) == (False, [], [task])
+    for one in listed:
+        assert f"run {run}: one asks: yaoki answer {task}" in one.out
+    questions = json.loads(project.yaoki("answer", "--json").out)["questions"]
+    assert questions == [{"run": run, "task": "one"}]
+    words = " ".join(refused.err.split())
+    assert refused.code == 6, refused.out
+    assert "main has moved, and no check can verify the merge" in words
+    assert "--partial --unproven" in words
+    # The merge of the undo is a newer merge, and lacks the work.
+    merged = project.yaoki("merge", "--partial", "--unproven")
+    assert merged.code == 0, merged.err
+    assert "no check ran on that commit; not verified: one" in " ".join(merged.out.split())
+    again = f"merged into main at {project.git('rev-parse', 'main')[:10]}, in part"
+    assert f"\n{again}; not landed: one\n" in project.yaoki("status").out
 
 
 # A point for each file of tests; that of `new` is found only together with `one`.
@@ -122,15 +118,15 @@ for file in *.t; do
 done
 echo "1..$n"
 """
-NODE_TEST = "require('node:test')('t-{0}', () => {{}});\n"
-NODE = {"package.json": '{"scripts": {"test": "node --test"}}\n'}
 PYTEST_TEST = "import os\n\n\ndef test_{0}():\n    assert os.path.exists('README')\n"
+PYTEST = {
+    "run": [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"],
+    "env": WITHOUT_PLUGINS,
+}
 RUNNERS: dict[str, tuple[str, str, dict[str, str], dict[str, Any]]] = {
     "tap": ("{0}.t", "{0}\n", {"t.sh": TAP}, {"run": ["sh", "t.sh"], "pattern": "test-failed"}),
-    "node": ("test/{0}.test.js", NODE_TEST, NODE, {"run": ["npm", "run", "--silent", "test"]}),
-    "pytest": ("tests/test_{0}.py", PYTEST_TEST, {}, {"run": [sys.executable, "-m", "pytest"]}),
+    "pytest": ("tests/test_{0}.py", PYTEST_TEST, {}, PYTEST),
 }
-SLOW = [pytest.param(runner, marks=pytest.mark.full) for runner in ("node", "pytest")]
 
 
 def merge_two_with_tests(project: Project, runner: str, **files: str) -> None:
@@ -144,33 +140,42 @@ def merge_two_with_tests(project: Project, runner: str, **files: str) -> None:
     assert project.yaoki("undo", "one").code == 0
 
 
-@pytest.mark.spec("9.6", "16.6", "0.4")
-@pytest.mark.parametrize("runner", ["tap", *SLOW])
-def test_the_tests_of_undone_work_may_go_with_the_merge(project: Project, runner: str) -> None:
-    merge_two_with_tests(project, runner, **{"other.txt": "1\n"})
-
-    merged = project.yaoki("merge", "--partial")
-
-    assert merged.code == 0, merged.err
-    path = RUNNERS[runner][0]
+def kept_tests(project: Project, runner: str) -> list[str]:
     tracked = project.git("ls-tree", "-r", "--name-only", "main").split()
-    kept = [name for name in ("base", "one", "two") if path.format(name) in tracked]
-    assert kept == ["base", "two"]
+    path = RUNNERS[runner][0]
+    return [name for name in ("base", "one", "two") if path.format(name) in tracked]
 
 
-@pytest.mark.full
 @pytest.mark.spec("9.6", "16.6", "0.4")
-def test_other_tests_than_those_of_undone_work_may_not_go_with_the_merge(project: Project) -> None:
+def test_the_tests_of_undone_work_may_go_with_the_merge_and_no_others(project: Project) -> None:
     """Somebody's new test is found only together with the undone one."""
     merge_two_with_tests(project, "tap", **{"new.t": "new\n"})
 
     refused = project.yaoki("merge", "--partial")
+    project.git("rm", "-q", "new.t")
+    project.git(*GIT_IDENTITY, "commit", "-qm", "not this test")
+    merged = project.yaoki("merge", "--partial")
 
     assert refused.code == 6, refused.out
     said = " ".join(refused.err.split())
     assert "3 tests ran before the change, 2 with it" in said
     assert "new.t" in said
     assert "one.t" not in said
+    assert merged.code == 0, merged.err
+    assert kept_tests(project, "tap") == ["base", "two"]
+
+
+@pytest.mark.full
+@pytest.mark.spec("9.6", "16.6", "0.4")
+def test_the_tests_that_pytest_reports_of_undone_work_may_go_with_the_merge(
+    project: Project,
+) -> None:
+    merge_two_with_tests(project, "pytest", **{"other.txt": "1\n"})
+
+    merged = project.yaoki("merge", "--partial")
+
+    assert merged.code == 0, merged.err
+    assert kept_tests(project, "pytest") == ["base", "two"]
 
 
 SETUP = ["sh", "-c", "mkdir -p dep && echo 1 > dep/x"]
@@ -196,7 +201,6 @@ def merge_two_with_setup(
     merge_then_move_on(project, a_plan(script, tasks, checks, done_when=["whole"], **more))
 
 
-LATE_WITHOUT_ONE = "test -s one.txt || { sleep 1.5; exit 1; }"
 NEEDS_SETUP = "test -f dep/x && test -s base.txt"
 
 
@@ -223,19 +227,24 @@ def test_the_merge_of_an_undo_of_all_work_is_verified_with_the_set_up(project: P
 
 @pytest.mark.full
 @pytest.mark.spec("9.6", "16.6")
-@pytest.mark.parametrize("moves", [False, True])
-def test_undone_work_does_not_take_its_own_set_up_away(project: Project, moves: bool) -> None:
+def test_undone_work_does_not_take_its_own_set_up_away(project: Project) -> None:
+    """Neither from a merge that only moves the base, nor from one whose commit is new."""
     whole = "test -f dep/x && test -f dep/y"
     merge_two_with_setup(project, whole, {"setup": [OWN_SETUP]}, setup=[SETUP])
-    if moves:
-        commit_files(project, {"other.txt": "1\n"})
     assert project.yaoki("undo", "b").code == 0
+    start = project.git("rev-parse", "main")
 
-    merged = project.yaoki("merge", "--partial")
-
-    assert merged.code == 0, merged.err
+    moved = project.yaoki("merge", "--partial")
     tracked = project.git("ls-tree", "--name-only", "main").split()
+    project.git("reset", "-q", "--hard", start)
+    commit_files(project, {"other.txt": "1\n"})
+    joined = project.yaoki("merge", "--partial")
+
+    for merged in (moved, joined):
+        assert merged.code == 0, merged.err
     assert ("a.txt" in tracked, "b.txt" in tracked) == (True, False)
+    tracked = project.git("ls-tree", "--name-only", "main").split()
+    assert [name in tracked for name in ("a.txt", "b.txt", "other.txt")] == [True, False, True]
 
 
 @pytest.mark.spec("9.6", "16.6", "10.4")
@@ -255,23 +264,6 @@ def test_a_refused_merge_of_an_undo_of_all_work_blames_no_landed_task(project: P
     assert "the landed tasks" not in said
     assert "yaoki undo" not in said
     assert project.git("rev-parse", "main") == before
-
-
-@pytest.mark.full
-@pytest.mark.spec("9.6", "16.6", "10.4")
-def test_a_late_check_of_an_undo_of_all_work_names_no_landed_task(project: Project) -> None:
-    plan = one_task(one=file_contains("one.txt"))
-    plan["checks"]["whole"] = {"shell": LATE_WITHOUT_ONE, "timeout": "1s"}
-    merge_then_move_on(project, {**plan, "done_when": ["whole"]})
-    assert project.yaoki("undo", "one").code == 0
-
-    refused = project.yaoki("merge", "--partial")
-
-    assert refused.code == 6, refused.out
-    said = " ".join(refused.err.split())
-    where = f"yaoki/{project.status()['run']}, where no task is landed"
-    assert f"check whole did not finish within its timeout on {where}: " in said
-    assert "the landed tasks" not in said
 
 
 @pytest.mark.full
@@ -347,22 +339,3 @@ def test_a_merged_run_with_undone_work_takes_more_tasks_until_it_ends(project: P
     more.write_text(json.dumps({"tasks": [{**added, "id": "last"}]}))
     again = project.yaoki("plan", "extend", str(more))
     assert (again.code, "is already merged" in again.err) == (6, True), again.err
-
-
-@pytest.mark.spec("9.6")
-def test_status_says_that_work_was_undone_after_a_complete_merge(project: Project) -> None:
-    merge_then_move_on(project, one_task(one=file_contains("one.txt")))
-    merge = f"merged into main at {project.git('rev-parse', 'main')[:10]}"
-    assert project.yaoki("undo", "one").code == 0
-
-    said = project.yaoki("status").out
-
-    assert f"\n{merge}; since then undone: one\n" in said
-    assert "main still contains the undone work of one: yaoki merge " in said
-    last = project.status()["last_merge"]
-    task = project.task("one")["id"]
-    assert (last["partial"], last["not_landed"], last["undone"]) == (False, [], [task])
-    # The merge of the undo is a newer merge, and lacks the work.
-    assert project.yaoki("merge", "--partial", "--unproven").code == 0
-    again = f"merged into main at {project.git('rev-parse', 'main')[:10]}, in part"
-    assert f"\n{again}; not landed: one\n" in project.yaoki("status").out
