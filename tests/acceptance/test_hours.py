@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -13,6 +13,7 @@ from tests.acceptance.project import (
     Project,
     a_plan,
     file_contains,
+    remaining_output,
     wait_until,
     writes,
 )
@@ -64,18 +65,25 @@ def test_wrong_times_are_refused_with_their_place(project: Project) -> None:
     assert "is not two times such as 09:00-18:00" in refused.err
 
 
+def full_minute_in(seconds: int) -> tuple[str, str]:
+    """A value of TZ whose clock then shows a full minute, and that time: it has no seconds."""
+    then = datetime.now(UTC) + timedelta(seconds=seconds)
+    shift = -int(then.timestamp()) % 60
+    return f"TST-00:00:{shift:02}", f"{then + timedelta(seconds=shift):%H:%M}"
+
+
 @pytest.mark.full
 @pytest.mark.long
 def test_a_run_stops_at_its_time_and_continues_later(project: Project) -> None:
-    """In 20 to 80 s: a time of the day has no seconds, and a slow start takes some."""
-    until = datetime.now().astimezone() + timedelta(seconds=80)
-    plan = a_small_plan({"sleep": 200})
+    """In 20 s, because a slow start takes some."""
+    project.env["TZ"], until = full_minute_in(seconds=20)
     # Else it would hang before that.
     project.settings(PATIENT)
 
-    stopped = project.yaoki("run", project.plan(plan), "--until", f"{until:%H:%M}")
+    run = project.start("run", project.plan(a_small_plan({"sleep": 200})), "--until", until)
+    said = remaining_output(run)
 
-    assert stopped.code == 5, stopped.out + stopped.err
-    assert f"stopped at {until:%H:%M} as asked; all work is saved" in stopped.out
-    assert "next: yaoki resume" in stopped.out
+    assert run.returncode == 5, said
+    assert f"stopped at {until} as asked; all work is saved" in said
+    assert "next: yaoki resume" in said
     assert project.task("a")["state"] == "WAITING"
