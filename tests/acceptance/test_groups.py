@@ -12,20 +12,42 @@ ONCE = {"retry": {"max_retries": 0}}
 
 
 def a_group(
-    script: dict[str, Any], needs: dict[str, list[str]] | None = None, **more: Any
+    script: dict[str, Any],
+    needs: dict[str, list[str]] | None = None,
+    prefix: str = "",
+    **more: Any,
 ) -> dict[str, Any]:
     """Three subtasks a, b and c, and a task that waits for the whole group."""
     wanted = needs or {}
+    names = {letter: f"{prefix}{letter}" for letter in ("a", "b", "c", "after")}
     subtasks = [
-        {"id": n, "goal": f"Do {n}.", "checks": [n], "needs": wanted.get(n, []), **ONCE}
+        {
+            "id": names[n],
+            "goal": f"Do {n}.",
+            "checks": [names[n]],
+            "needs": wanted.get(n, []),
+            **ONCE,
+        }
         for n in "abc"
     ]
-    group = {"id": "trio", "kind": "group", "tasks": subtasks, "checks": ["trio"], **more}
-    checks = {n: file_contains(f"{n}.txt") for n in ("a", "b", "c", "after")}
-    checks["trio"] = {"shell": "test -f a.txt"}
-    after = {"id": "after", "checks": ["after"], "needs": ["trio"]}
-    full = {**{n: [writes(f"{n}.txt")] for n in "abc"}, "after": [writes("after.txt")], **script}
+    whole = f"{prefix}trio"
+    group = {"id": whole, "kind": "group", "tasks": subtasks, "checks": [whole], **more}
+    checks = {name: file_contains(f"{name}.txt") for name in names.values()}
+    checks[whole] = {"shell": f"test -f {names['a']}.txt"}
+    after = {"id": names["after"], "checks": [names["after"]], "needs": [whole]}
+    acts = {name: [writes(f"{name}.txt")] for name in names.values()}
+    full = {**acts, **{names[letter]: held for letter, held in script.items()}}
     return a_plan(full, [group, after], checks)
+
+
+def in_one_run(*plans: dict[str, Any]) -> dict[str, Any]:
+    """The groups of all plans, beside each other; they differ in their prefixes."""
+    scripts = [one["agents"]["actor"]["options"]["scenario"]["tasks"] for one in plans]
+    return a_plan(
+        {name: acts for script in scripts for name, acts in script.items()},
+        [task for one in plans for task in one["tasks"]],
+        {name: check for one in plans for name, check in one["checks"].items()},
+    )
 
 
 def files(project: Project, branch: str) -> set[str]:
@@ -35,8 +57,12 @@ def files(project: Project, branch: str) -> set[str]:
     }
 
 
-def recovery(project: Project) -> list[str]:
-    return [e["data"]["strategy"] for e in project.events("trio") if e["event"] == "RECOVERY_START"]
+def recovery(project: Project, group: str = "trio") -> list[str]:
+    return [e["data"]["strategy"] for e in project.events(group) if e["event"] == "RECOVERY_START"]
+
+
+def completed_recoveries(project: Project, group: str) -> list[dict[str, Any]]:
+    return [e["data"] for e in project.events(group) if e["event"] == "RECOVERY_COMPLETE"]
 
 
 @pytest.mark.acceptance
@@ -59,55 +85,6 @@ def test_a_group_lands_as_a_whole(project: Project) -> None:
     assert (whole.code, part.code) == (6, 6)
     assert "git revert -m1" in whole.err
     assert files(project, branch) == {"a.txt", "b.txt", "c.txt", "after.txt"}
-
-
-@pytest.mark.full
-@pytest.mark.acceptance
-@pytest.mark.spec("8.3", "10.1")
-def test_only_failed_subtasks_are_retried_when_no_subtask_depends_on_them(project: Project) -> None:
-    plan = a_group({"b": [writes("b.txt", "bad\n"), writes("b.txt")]})
-
-    done = project.yaoki("run", project.plan(plan), "--quiet")
-
-    assert done.code == 0, done.out + done.err
-    assert recovery(project) == ["RETRY_FAILED_ONLY"]
-    assert (project.task("a")["attempt"], project.task("b")["attempt"]) == (1, 2)
-    complete = [e["data"] for e in project.events("trio") if e["event"] == "RECOVERY_COMPLETE"]
-    assert complete == [
-        {
-            "strategy": "RETRY_FAILED_ONLY",
-            "recovered_subtasks": [project.task("b")["id"]],
-            "left_out_subtasks": [],
-            "final_status": "PASS",
-        }
-    ]
-    assert files(project, project.status()["run_branch"]) >= {"a.txt", "b.txt", "c.txt"}
-
-
-@pytest.mark.full
-@pytest.mark.acceptance
-@pytest.mark.spec("8.3", "8.2", "10.1")
-def test_an_atomic_group_is_rolled_back_and_restarted(project: Project) -> None:
-    """Landings of the first round are removed from the group branch and saved on a ref."""
-    first, second = writes("a.txt", "good\nfirst\n"), writes("a.txt", "good\nsecond\n")
-    plan = a_group(
-        {"a": [first, second], "b": [writes("b.txt", "bad\n"), writes("b.txt")]}, atomic=True
-    )
-
-    done = project.yaoki("run", project.plan(plan), "--quiet")
-
-    assert done.code == 0, done.out + done.err
-    assert recovery(project) == ["ROLLBACK_AND_RETRY"]
-    branch = project.status()["run_branch"]
-    assert project.show(branch, "a.txt") == "good\nsecond"
-    restored = [e["data"] for e in project.events("trio") if e["event"] == "SNAPSHOT_RESTORE"]
-    assert sorted(restored[0]["deleted_files"]) == ["a.txt", "c.txt"]
-    kept = project.git("for-each-ref", "--format=%(refname)", "refs/yaoki/work").split()
-    (ref,) = [name for name in kept if "rollback" in name]
-    assert project.show(ref, "a.txt") == "good\nfirst"
-    back = project.yaoki("recover", "trio", "--attempt", "0", "--branch", "before")
-    assert back.code == 0, back.err
-    assert project.show("before", "a.txt") == "good\nfirst"
 
 
 @pytest.mark.acceptance
@@ -138,26 +115,74 @@ def test_a_partial_group_lands_without_a_subtask_that_failed_twice(project: Proj
 
 @pytest.mark.full
 @pytest.mark.acceptance
-@pytest.mark.spec("8.3", "8.5")
-def test_a_failed_subtask_is_escalated_when_no_other_recovery_is_allowed(project: Project) -> None:
-    plan = a_group({"b": [writes("b.txt", "bad\n")]}, partial=False)
+@pytest.mark.spec("8.3", "8.2", "8.5", "10.1")
+def test_each_group_recovers_from_a_failed_subtask_in_the_way_that_it_allows(
+    project: Project,
+) -> None:
+    """Three groups in one run.  In `once` only the failed subtask is retried, because none depends
+    on it; `all` is atomic and starts again as a whole; `ask` allows neither another re-run nor to
+    land without a part.
+    """
+    again = {"all": [writes("all-b.txt", "bad\n"), writes("all-b.txt")]}
+    again["once"] = [writes("once-b.txt", "bad\n"), writes("once-b.txt")]
+    first, second = writes("all-a.txt", "good\nfirst\n"), writes("all-a.txt", "good\nsecond\n")
+    plan = in_one_run(
+        a_group({"b": again["once"]}, prefix="once-"),
+        a_group({"a": [first, second], "b": again["all"]}, prefix="all-", atomic=True),
+        a_group({"b": [writes("ask-b.txt", "bad\n")]}, prefix="ask-", partial=False),
+    )
 
     done = project.yaoki("run", project.plan(plan), "--quiet")
 
     assert done.code == 4, done.out + done.err
-    assert recovery(project) == ["RETRY_FAILED_ONLY", "ESCALATE"]
-    assert project.task("b")["state"] == "ESCALATED"
-    assert project.task("after")["cause"] == project.task("b")["id"]
-    assert files(project, project.status()["run_branch"]) == set()
-    assert "note: group trio waits for b" in done.out, "it is not left out while it asks"
-    why = project.yaoki("why", "b", "--json").document["decisions"]
+    check_retried_group(project)
+    check_restarted_group(project)
+    check_asking_group(project, done.out)
+    landed = {f"{name}-{n}.txt" for name in ("once", "all") for n in ("a", "b", "c", "after")}
+    assert files(project, project.status()["run_branch"]) == landed
+
+
+def check_retried_group(project: Project) -> None:
+    assert recovery(project, "once-trio") == ["RETRY_FAILED_ONLY"]
+    assert [project.task(f"once-{letter}")["attempt"] for letter in "ab"] == [1, 2]
+    assert completed_recoveries(project, "once-trio") == [
+        {
+            "strategy": "RETRY_FAILED_ONLY",
+            "recovered_subtasks": [project.task("once-b")["id"]],
+            "left_out_subtasks": [],
+            "final_status": "PASS",
+        }
+    ]
+
+
+def check_restarted_group(project: Project) -> None:
+    """Landings of the first round are removed from the group branch and saved on a ref."""
+    assert recovery(project, "all-trio") == ["ROLLBACK_AND_RETRY"]
+    assert project.show(project.status()["run_branch"], "all-a.txt") == "good\nsecond"
+    restored = [e["data"] for e in project.events("all-trio") if e["event"] == "SNAPSHOT_RESTORE"]
+    assert sorted(restored[0]["deleted_files"]) == ["all-a.txt", "all-c.txt"]
+    kept = project.git("for-each-ref", "--format=%(refname)", "refs/yaoki/work").split()
+    (ref,) = [name for name in kept if "rollback" in name]
+    assert project.show(ref, "all-a.txt") == "good\nfirst"
+    back = project.yaoki("recover", "all-trio", "--attempt", "0", "--branch", "before")
+    assert back.code == 0, back.err
+    assert project.show("before", "all-a.txt") == "good\nfirst"
+
+
+def check_asking_group(project: Project, output: str) -> None:
+    assert recovery(project, "ask-trio") == ["RETRY_FAILED_ONLY", "ESCALATE"]
+    failed = project.task("ask-b")
+    assert failed["state"] == "ESCALATED"
+    assert project.task("ask-after")["cause"] == failed["id"]
+    assert "note: group ask-trio waits for ask-b" in output, "it is not left out while it asks"
+    why = project.query("why", "ask-b", "--json").document["decisions"]
     assert (why[0]["decision"], why[0]["rule"]) == ("ESCALATE", "8.3")
-    assert "its re-run from the run branch is used up" in project.yaoki("trace", "b").out
-    group = project.yaoki("why", "trio").out
+    assert "its re-run from the run branch is used up" in project.query("trace", "ask-b").out
+    group = project.query("why", "ask-trio").out
     assert "because   \n" not in group
-    assert f"because   {project.task('b')['id']} failed" in group
-    output = project.yaoki("report").out
-    assert "| a | DONE | waits for its group trio, which has not landed |" in output
+    assert f"because   {failed['id']} failed" in group
+    report = project.query("report").out
+    assert "| ask-a | DONE | waits for its group ask-trio, which has not landed |" in report
 
 
 @pytest.mark.full

@@ -9,6 +9,7 @@ import pytest
 
 from tests.acceptance.project import (
     GIT_IDENTITY,
+    SETTINGS,
     Completed,
     Project,
     a_plan,
@@ -69,59 +70,72 @@ def results(project: Project, task: str, check: str) -> list[dict[str, Any]]:
     ]
 
 
+def resume_after_waiver(
+    project: Project, acts: dict[str, list[Any]], **more: dict[str, Any]
+) -> Completed:
+    """`a` is loud and lands because a person waives `tests`; then the others have their acts."""
+    names = ("a", *acts)
+    loud = {f"test_{name}": f"! grep -qsx loud {name}.txt" for name in names}
+    commit_tests(project, tap_script(test_fine="true", **loud))
+    tasks: list[dict[str, Any]] = [{"id": "a", "retry": {"max_retries": 0}}]
+    tasks += [{"id": name, "needs": ["a"], **more.get(name, {})} for name in acts]
+    tasks = [{"checks": [task["id"], "tests"], **task} for task in tasks]
+    used = {check for task in tasks for check in task["checks"]}
+    checks = {name: file_contains(f"{name}.txt") for name in names if name in used}
+    script = {"a": [writes("a.txt", LOUD)], **acts}
+    plan = a_plan(script, tasks, {**checks, "tests": NAMED}, done_when=["a"])
+    first = project.yaoki("run", project.plan(plan), "--quiet")
+    assert first.code == 4, first.out + first.err
+    assert project.yaoki("answer", "a", "waive", "--check", "tests").code == 0
+    return project.yaoki("resume")
+
+
 @pytest.mark.full
 @pytest.mark.spec("10.4", "6.5", "0.1")
-def test_a_failure_that_was_waived_for_landed_work_does_not_count_against_the_next_task(
+def test_a_failure_that_was_waived_for_landed_work_does_not_count_against_the_next_tasks(
     project: Project,
 ) -> None:
-    done = run_after_waiver(project, [writes("b.txt")], NAMED)
+    """`b` is good at once.  `c` fails a test of its own beside the waived one: that one counts, and
+    the prompt names only the new one.
+    """
+    acts = {"b": [writes("b.txt")], "c": [writes("c.txt", LOUD), writes("c.txt")]}
+
+    done = resume_after_waiver(project, acts, c={"needs": ["b"]})
 
     assert done.code == 0, done.out + done.err
-    task = project.task("b")
-    assert (task["state"], task["attempt"]) == ("DONE", 1)
+    good, mended = project.task("b"), project.task("c")
+    assert (good["state"], good["attempt"]) == ("DONE", 1)
+    assert (mended["state"], mended["attempt"]) == ("DONE", 2)
     (tests,) = results(project, "b", "tests")
     assert tests["outcome"] == "WAIVED"
     waived = "waived for a by a person; it fails on the base as well"
     assert tests["message"].startswith(f"{waived}: ")
     assert project.show(project.status()["run_branch"], "a.txt") == LOUD.strip()
+    first, second = results(project, "c", "tests")
+    assert (first["outcome"], second["outcome"]) == ("FAILED", "WAIVED")
+    (item,) = first["items"]
+    assert "test_c" in item["name"]
+    prompt = project.prompt(mended, 2)
+    listed = prompt.partition("Failing tests:")[2].partition("What to do")[0]
+    assert ("test_c" in listed, "test_a" in listed) == (True, False)
+    assert "because a person waived them for a: test_a" in prompt
     # It is called waived wherever the result is shown, never proven.
     assert "b landed with check tests waived by a person" in " ".join(done.out.split())
     words = f"check tests was {waived}"
     assert words in " ".join(done.out.split())
-    assert words in " ".join(project.yaoki("why", "b").out.split())
-    shown = {line.split()[1]: line for line in project.yaoki("status").out.splitlines()[2:4]}
+    assert words in " ".join(project.query("why", "b").out.split())
+    shown = {line.split()[1]: line for line in project.query("status").out.splitlines()[2:5]}
     assert shown["a"].endswith("  waived: tests")
     assert shown["b"].endswith("  waived for earlier work: tests")
-    report = project.yaoki("report", "--json").document
-    assert report["numbers"]["waived"] == 3, "a, b and the final check"
-    assert project.yaoki("why", "b", "--json").document["proven"]["tests"] == "WAIVED"
+    report = project.query("report", "--json").document
+    assert report["numbers"]["waived"] == 4, "a, b, c and the final check"
+    assert project.query("why", "b", "--json").document["proven"]["tests"] == "WAIVED"
     file = project.folder / "receipt"
     assert project.yaoki("report", "--receipt", str(file)).code == 0
     landed = {part["name"]: part for part in json.loads(file.read_text())["landed"]}
     outcomes = {check["check"]: check["outcome"] for check in landed["b"]["checks"]}
     assert outcomes == {"b": "PASSED", "tests": "WAIVED"}
     assert project.yaoki("verify", str(file)).code == 0
-
-
-@pytest.mark.full
-@pytest.mark.spec("10.4", "6.5", "0.1")
-def test_a_new_failure_beside_a_waived_one_counts_and_the_prompt_names_only_the_new_one(
-    project: Project,
-) -> None:
-    done = run_after_waiver(project, [writes("b.txt", LOUD), writes("b.txt")], NAMED)
-
-    assert done.code == 0, done.out + done.err
-    task = project.task("b")
-    assert (task["state"], task["attempt"]) == ("DONE", 2)
-    first, second = results(project, "b", "tests")
-    assert (first["outcome"], second["outcome"]) == ("FAILED", "WAIVED")
-    (item,) = first["items"]
-    assert "test_b" in item["name"]
-    prompt = project.prompt(task, 2)
-    listed = prompt.partition("Failing tests:")[2].partition("What to do")[0]
-    assert "test_b" in listed
-    assert "test_a" not in listed
-    assert "because a person waived them for a: test_a" in prompt
 
 
 @pytest.mark.spec("10.4", "0.1")
@@ -143,26 +157,22 @@ def test_a_waiver_does_not_cover_what_another_task_broke_before_the_next_one(
 
 
 @pytest.mark.spec("10.4", "6.5", "0.1")
-def test_a_task_that_is_to_fix_a_waived_failure_must_fix_it(project: Project) -> None:
-    done = run_after_waiver(
-        project, [writes("b.txt")], NAMED, fixes=["*test_a*"], retry={"max_retries": 0}
-    )
+def test_a_waived_failure_is_no_excuse_for_its_own_fix_nor_for_a_change_of_comments(
+    project: Project,
+) -> None:
+    """Without the waiver, the failing check would be what the comment did not repair."""
+    project.settings(SETTINGS.replace("parallel = 2", "parallel = 1"))
+    acts = {"fix": [writes("fix.txt")], "comment": [[{"write": {"note.py": "# a comment\n"}}]] * 2}
+    fix = {"fixes": ["*test_a*"], "retry": {"max_retries": 0}}
+
+    done = resume_after_waiver(project, acts, fix=fix, comment={"checks": ["tests"]})
 
     assert done.code == 4, done.out + done.err
-    (tests,) = results(project, "b", "tests")
+    (tests,) = results(project, "fix", "tests")
     assert tests["outcome"] == "FAILED"
     (item,) = tests["items"]
     assert "test_a" in item["name"]
-
-
-@pytest.mark.spec("10.4", "0.1")
-def test_a_waived_check_is_no_reason_to_accept_a_change_of_comments(project: Project) -> None:
-    """Without the waiver, the failing check would be what the comment did not repair."""
-    acts = [[{"write": {"note.py": "# a comment\n"}}]] * 2
-    done = run_after_waiver(project, acts, NAMED, checks=["tests"])
-
-    assert done.code == 4, done.out + done.err
-    assert "only blank lines, comments or empty files" in project.task("b")["question"]
+    assert "only blank lines, comments or empty files" in project.task("comment")["question"]
 
 
 @pytest.mark.full
@@ -170,8 +180,9 @@ def test_a_waived_check_is_no_reason_to_accept_a_change_of_comments(project: Pro
 def test_a_waived_check_without_names_of_tests_asks_at_once_and_names_the_waiver(
     project: Project,
 ) -> None:
-    acts = [writes("b.txt"), writes("b.txt", "good\nmore\n")]
-    done = run_after_waiver(project, acts, UNNAMED)
+    """It does not cover another command of the same name, which fails on the base as well."""
+    acts = [writes("b.txt", f"good\n{number}\n") for number in range(3)]
+    done = run_after_waiver(project, acts, UNNAMED, retry={"max_retries": 0})
 
     assert done.code == 4, done.out + done.err
     task = project.task("b")
@@ -179,23 +190,10 @@ def test_a_waived_check_without_names_of_tests_asks_at_once_and_names_the_waiver
     words = "has failed since a landed, for which a person waived it"
     assert f"check tests: {words}" in task["question"]
     assert task["choices"] == ["retry", "done", "waive", "abort"]
-    why = " ".join(project.yaoki("why", "b").out.split())
-    assert words in why
+    assert words in " ".join(project.query("why", "b").out.split())
     assert project.yaoki("answer", "b", "retry").code == 0
     assert project.yaoki("resume", "--quiet").code == 4
     assert "so leave that work as it is" in project.prompt(task, 2)
-    assert project.yaoki("answer", "b", "waive").code == 0
-    landed = project.yaoki("resume", "--quiet")
-    assert landed.code == 0, landed.out + landed.err
-    assert project.show(project.status()["run_branch"], "a.txt") == LOUD.strip()
-
-
-@pytest.mark.full
-@pytest.mark.spec("10.4", "0.1")
-def test_a_waiver_does_not_cover_another_command_of_the_same_name(project: Project) -> None:
-    """The check is changed after `a` has landed; the new command fails on the base as well."""
-    acts = [writes("b.txt"), writes("b.txt", "good\nmore\n")]
-    run_after_waiver(project, acts, UNNAMED, retry={"max_retries": 0})
     file = project.folder / "plan.json"
     plan = json.loads(file.read_text())
     plan["checks"]["tests"] = {"shell": "test ! -f a.txt || { echo 'a.txt exists'; exit 1; }"}
@@ -210,6 +208,10 @@ def test_a_waiver_does_not_cover_another_command_of_the_same_name(project: Proje
     question = project.task("b")["question"]
     assert "a.txt exists" in question
     assert "a person waived" not in question
+    assert project.yaoki("answer", "b", "waive", "--check", "tests").code == 0
+    landed = project.yaoki("resume", "--quiet")
+    assert landed.code == 0, landed.out + landed.err
+    assert project.show(project.status()["run_branch"], "a.txt") == LOUD.strip()
 
 
 @pytest.mark.full
