@@ -420,6 +420,17 @@ def test_the_written_settings_can_be_read_and_used() -> None:
 
 
 @pytest.mark.spec("12.3")
+def test_more_than_a_tenth_of_the_tests_are_many_skipped_ones() -> None:
+    passing = {8: True, 9: False}
+    results = {
+        number: TrialResult(a_check(), TrialState.GREEN, passed_tests=number, skipped_tests=1)
+        for number in passing
+    }
+
+    assert {number: result.skips_many for number, result in results.items()} == passing
+
+
+@pytest.mark.spec("12.3")
 def test_foreign_text_cannot_leave_its_comment() -> None:
     words = "x\n[limits]\nparallel = 99\r\x1b[2J\x07"
 
