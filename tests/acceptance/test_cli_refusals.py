@@ -44,9 +44,9 @@ def test_a_deleted_current_folder_is_reported(project: Project, tmp_path: Path) 
 
 
 @pytest.mark.spec("12.1", "0.6")
-def test_a_run_is_named_by_at_least_four_characters_of_its_id(project: Project) -> None:
+def test_a_run_is_named_by_at_least_four_characters_of_its_id(prepared: Prepared) -> None:
     """A slip that begins the id of a run must not cancel it."""
-    run_good_plan(project)
+    project, _ = prepared.after(run_good_plan)
     run_id = json.loads(project.yaoki("status", "--json").out)["run"]
 
     slip = project.yaoki("cancel", run_id[:3])
@@ -61,8 +61,8 @@ def test_a_run_is_named_by_at_least_four_characters_of_its_id(project: Project) 
 
 @pytest.mark.full
 @pytest.mark.spec("12.1")
-def test_a_task_of_an_older_run_is_found_by_the_hint(project: Project) -> None:
-    run_good_plan(project)
+def test_a_task_of_an_older_run_is_found_by_the_hint(prepared: Prepared) -> None:
+    project, _ = prepared.after(run_good_plan)
     older = project.status()["run"]
     plan = a_plan(
         {"two": [writes("b.txt")]}, [{"id": "two", "checks": ["b"]}], {"b": file_contains("b.txt")}
@@ -75,46 +75,44 @@ def test_a_task_of_an_older_run_is_found_by_the_hint(project: Project) -> None:
     assert f"run {older} has one: add --run {older}" in refused.err
 
 
-@pytest.mark.spec("12.1")
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (("log",), "there is no command 'log'; did you mean 'logs'?"),
-        (("recheck",), "there is no command 'recheck'; did you mean 'yaoki plan recheck'?"),
-        (
-            ("plan", "rechek", "RUN"),
-            "there is no command 'plan rechek' and no file 'rechek'; "
-            "did you mean 'yaoki plan recheck'?",
-        ),
-        (("validate", "yaoki.tml"), "no such file or directory; did you mean 'yaoki.toml'?"),
-        (("waive", "one"), "there is no command 'waive'; did you mean 'yaoki answer TASK waive'?"),
-        (("go",), "there is no command 'go'; did you mean 'yaoki answer RUN go'?"),
-        (
-            ("stop",),
-            "there is no command 'stop'; Ctrl-C stops a run in its terminal, 'yaoki down' the "
-            "background worker; 'yaoki cancel' ends a run",
-        ),
-        (
-            ("answer", "one", "yes"),
-            "'yes' is not an answer: a task is answered with retry, done, waive or abort, "
-            "a paused run with go or abort",
-        ),
-        (("answer", "one", "retyr"), "'retyr' is not an answer; did you mean 'retry'?"),
-    ],
-)
-def test_an_unknown_command_or_answer_names_what_exists(
-    project: Project, words: tuple[str, ...], said: str
-) -> None:
-    refused = project.yaoki(*words)
+UNKNOWN_WORDS = [
+    (("log",), "there is no command 'log'; did you mean 'logs'?"),
+    (("recheck",), "there is no command 'recheck'; did you mean 'yaoki plan recheck'?"),
+    (
+        ("plan", "rechek", "RUN"),
+        "there is no command 'plan rechek' and no file 'rechek'; "
+        "did you mean 'yaoki plan recheck'?",
+    ),
+    (("validate", "yaoki.tml"), "no such file or directory; did you mean 'yaoki.toml'?"),
+    (("waive", "one"), "there is no command 'waive'; did you mean 'yaoki answer TASK waive'?"),
+    (("go",), "there is no command 'go'; did you mean 'yaoki answer RUN go'?"),
+    (
+        ("stop",),
+        "there is no command 'stop'; Ctrl-C stops a run in its terminal, 'yaoki down' the "
+        "background worker; 'yaoki cancel' ends a run",
+    ),
+    (
+        ("answer", "one", "yes"),
+        "'yes' is not an answer: a task is answered with retry, done, waive or abort, "
+        "a paused run with go or abort",
+    ),
+    (("answer", "one", "retyr"), "'retyr' is not an answer; did you mean 'retry'?"),
+]
 
-    assert refused.code == 2
-    assert said in " ".join(refused.err.split())
+
+@pytest.mark.spec("12.1")
+def test_an_unknown_command_or_answer_names_what_exists(project: Project) -> None:
+    for words, said in UNKNOWN_WORDS:
+        refused = project.yaoki(*words)
+
+        assert refused.code == 2, words
+        assert said in " ".join(refused.err.split()), words
 
 
 @pytest.mark.full
 @pytest.mark.spec("15", "12.1")
-def test_commands_that_only_read_work_with_a_typo_in_the_settings(project: Project) -> None:
-    run_good_plan(project)
+def test_commands_that_only_read_work_with_a_typo_in_the_settings(prepared: Prepared) -> None:
+    project, _ = prepared.after(run_good_plan)
     project.settings(SETTINGS.replace("parallel", "paralel"))
     reading = [
         *(("status",), ("status", "--all"), ("status", "--workers"), ("report",), ("trace",)),
@@ -138,26 +136,26 @@ def test_commands_that_only_read_work_with_a_typo_in_the_settings(project: Proje
     assert {words: done.code for words, done in changing.items()} == dict.fromkeys(changing, 2)
 
 
+UNSOUND_STORES = [
+    "[store]\nbackup = 3\n",
+    "store = 'other.db'\n",
+    "[stroe]\nurl = 'other.db'\n",
+    "[database]\nname = 'other.db'\n",
+    "[limits]\nstore.url = 'other.db'\n",
+    "[workspace]\nremote = 3\n",
+    "[limits\n",
+]
+
+
 @pytest.mark.spec("15", "0.6")
-@pytest.mark.parametrize(
-    "text",
-    [
-        "[store]\nbackup = 3\n",
-        "store = 'other.db'\n",
-        "[stroe]\nurl = 'other.db'\n",
-        "[database]\nname = 'other.db'\n",
-        "[limits]\nstore.url = 'other.db'\n",
-        "[workspace]\nremote = 3\n",
-        "[limits\n",
-    ],
-)
-def test_the_location_of_the_store_is_never_guessed(project: Project, text: str) -> None:
-    (project.repo / "yaoki.toml").write_text(text)
+def test_the_location_of_the_store_is_never_guessed(project: Project) -> None:
+    for text in UNSOUND_STORES:
+        (project.repo / "yaoki.toml").write_text(text)
 
-    done = project.query("status")
+        done = project.query("status")
 
-    assert done.code == 2
-    assert "yaoki.toml: 1 problem found, nothing was started" in done.err
+        assert done.code == 2, text
+        assert "yaoki.toml: 1 problem found, nothing was started" in done.err, text
 
 
 @pytest.mark.spec("2.2", "0.6", "12.1")

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.acceptance.prepared import Prepared
 from tests.acceptance.project import Project, a_plan, file_contains, wait_until, waits_for, writes
 from tests.acceptance.test_planner import BOTH, a_task, answer_with, write_planner_settings
 from tests.adapters.store.store_actions import run_sql
@@ -36,11 +37,15 @@ def stages(project: Project) -> dict[str, str]:
     return {t["name"]: t["stage"] if t["state"] == "ACTIVE" else t["state"] for t in tasks}
 
 
-@pytest.fixture
-def measured_project(project: Project) -> Project:
+def measure_attempts(project: Project) -> None:
     """Five attempts are in its journal."""
     first = project.plan(plan_of([f"old{n}" for n in range(5)]), "first.json")
     assert project.yaoki("run", first, "--quiet").code == 0
+
+
+@pytest.fixture
+def measured_project(prepared: Prepared) -> Project:
+    project, _ = prepared.after(measure_attempts)
     return project
 
 
@@ -98,20 +103,6 @@ def test_a_forecast_is_told_at_the_start_and_compared_at_the_end(
 
 
 @pytest.mark.full
-def test_a_submitted_plan_has_its_forecast_in_the_journal(measured_project: Project) -> None:
-    project = measured_project
-    plan = project.plan(plan_of(["a"]))
-
-    submitted = project.yaoki("plan", "submit", plan)
-    waiting = project.query("status").out
-
-    assert "forecast " in submitted.out
-    assert "1 agent run (90 %: 1)" in submitted.out
-    assert project.event_names().count("RUN_FORECAST") == 1
-    assert "forecast, once a worker runs it: " in waiting
-
-
-@pytest.mark.full
 def test_a_question_is_the_end_that_was_forecast(measured_project: Project) -> None:
     project = measured_project
     script = {"a": [[{"ask": "An owl or a daruma?"}], [*writes("a.txt"), claims_cost(COST)]]}
@@ -129,16 +120,25 @@ def test_a_question_is_the_end_that_was_forecast(measured_project: Project) -> N
 
 
 @pytest.mark.full
-def test_the_budget_of_a_run_is_part_of_its_forecast(measured_project: Project) -> None:
+def test_a_submitted_plan_has_its_forecast_with_its_budget_in_the_journal(
+    measured_project: Project,
+) -> None:
+    project = measured_project
     held = plan_of(["a", "b", "c", "d"])
-    plan = measured_project.plan({**held, "budget": {"attempts": 2}})
+    plan = project.plan({**held, "budget": {"attempts": 2}})
 
-    document = measured_project.yaoki("plan", plan, "--json").document["forecast"]
-    shown = measured_project.yaoki("plan", plan).out
+    document = project.yaoki("plan", plan, "--json").document["forecast"]
+    shown = project.yaoki("plan", plan).out
+    submitted = project.yaoki("plan", "submit", plan)
+    waiting = project.query("status").out
 
     assert document["agent_runs"]["p90"] == 2
     assert document["over_budget"] == document["asks"] == 1
     assert "a budget stops 100% of them" in shown
+    assert "forecast " in submitted.out
+    assert "2 agent runs (90 %: 2)" in submitted.out
+    assert project.event_names().count("RUN_FORECAST") == 1
+    assert "forecast, once a worker runs it: " in waiting
 
 
 @pytest.mark.full

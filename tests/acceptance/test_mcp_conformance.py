@@ -13,6 +13,7 @@ import anyio
 import jsonschema
 import pytest
 
+from tests.acceptance.prepared import Prepared
 from tests.acceptance.project import Project, a_plan, waits_for, writes
 from tests.acceptance.test_agent_results import CHECKS, one_task, running_attempt, save_environment
 from tests.acceptance.test_mcp import TOOLS, Answer, with_client
@@ -127,13 +128,13 @@ def test_the_official_client_pings(project: Project) -> None:
 @pytest.mark.spec("12.7", "11.2")
 @pytest.mark.parametrize("mode", MODES)
 def test_the_server_answers_the_next_call_after_a_cancelled_one(
-    project: Project, mode: Mode
+    prepared: Prepared, mode: Mode
 ) -> None:
     """The protocol lets a server finish a cancelled call; the client must then drop its answer.
 
     The call is stuck behind another writer when the client gives it up.
     """
-    a_run(project)
+    project, _ = prepared.after(a_run)
     plan = one_task([writes("a.txt")])
 
     async def use(client: Client) -> tuple[bool, Answer]:
@@ -163,12 +164,12 @@ def params_of(version: str, given: Mapping[str, Any] | None = None) -> dict[str,
 @pytest.mark.spec("12.7")
 @pytest.mark.parametrize("version", [*HANDSHAKE, *MODERN])
 def test_each_answer_fits_the_models_of_its_protocol_version(
-    project: Project, version: str
+    prepared: Prepared, version: str
 ) -> None:
     import mcp_types
     from mcp_types.methods import validate_server_result
 
-    a_run(project)
+    project, _ = prepared.after(a_run)
     server = PipedServer(project.repo, project.env)
     shake = {"protocolVersion": version, "capabilities": {}, "clientInfo": CLIENT}
     begin = ("initialize", shake) if version in HANDSHAKE else ("server/discover", {})

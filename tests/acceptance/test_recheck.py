@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.acceptance.prepared import Prepared
 from tests.acceptance.project import (
     SETTINGS,
     Project,
@@ -41,8 +42,8 @@ def start_with_unfit_check(project: Project) -> str:
 
 
 @pytest.mark.spec("10.4", "9.3", "0.5")
-def test_a_changed_check_of_the_settings_is_taken_over_as_a_revision(project: Project) -> None:
-    run = start_with_unfit_check(project)
+def test_a_changed_check_of_the_settings_is_taken_over_as_a_revision(prepared: Prepared) -> None:
+    project, run = prepared.after(start_with_unfit_check)
     question = project.task("late")["question"]
     assert f"yaoki plan recheck {run}" in question
     assert project.yaoki("answer", "late", "retry").code == 0
@@ -79,13 +80,17 @@ def test_a_changed_check_of_the_settings_is_taken_over_as_a_revision(project: Pr
 
 
 @pytest.mark.full
-@pytest.mark.spec("10.4")
-def test_a_question_from_before_the_recheck_says_that_done_verifies_the_work(
-    project: Project,
+@pytest.mark.spec("10.4", "12.3")
+def test_a_question_from_before_the_recheck_is_answered_without_an_agent(
+    prepared: Prepared,
 ) -> None:
-    start_with_unfit_check(project)
+    """It says so with each revision, and the work stays that of the agent: a person changed the
+    check and no file.
+    """
+    project, _ = prepared.after(start_with_unfit_check)
     task = project.task("late")["id"]
     asked = project.task("late")["question"]
+    before = project.query("why", "late", "--json").document["attempts"][-1]
 
     for number, shell in enumerate(("test -s LICENCE", "test -s README"), start=2):
         project.settings(SETTINGS + RULES.format(json.dumps(shell)))
@@ -96,48 +101,32 @@ def test_a_question_from_before_the_recheck_says_that_done_verifies_the_work(
             "verifies the work as it is, without an agent."
         )
         assert project.task("late")["question"] == f"{note}\n{asked}"
-        for words in (["status"], ["why", "late"], ["answer", "late"], ["resume"]):
-            said = " ".join(project.yaoki(*words).out.split())
-            assert said.count(note) == 1, (words, said)
-            assert "after working in" not in said
-    shown = project.yaoki("answer", "late").out
+    for words in (["status"], ["why", "late"], ["answer", "late"], ["resume"]):
+        said = " ".join(project.yaoki(*words).out.split())
+        assert said.count(note) == 1, (words, said)
+        assert "after working in" not in said
+    shown = project.query("answer", "late").out
     assert f"yaoki answer {task} done  # verifies the work as it is in " in shown
     assert project.yaoki("answer", "late", "done").code == 0
-    assert project.yaoki("resume").code == 0
-
-
-@pytest.mark.full
-@pytest.mark.spec("10.4", "12.3")
-def test_work_that_a_person_only_had_verified_again_stays_that_of_the_agent(
-    project: Project,
-) -> None:
-    """A person changed the check and no file."""
-    start_with_unfit_check(project)
-    asked = project.yaoki("why", "late", "--json").document["attempts"][-1]
-    project.settings(SETTINGS + RULES.format(json.dumps("test -s README")))
-    assert project.yaoki("plan", "recheck").code == 0
-    assert project.yaoki("answer", "late", "done").code == 0
-
     ended = project.yaoki("resume")
-
     assert ended.code == 0, ended.out + ended.err
     assert (
         "no file changed since the last attempt; verified again because a person asked" in ended.out
     )
     assert "a person changed" not in ended.out
     assert "the work of a person" not in ended.out
-    first, second = project.yaoki("why", "late", "--json").document["attempts"]
-    assert first["ended"] == asked["ended"]
+    first, second = project.query("why", "late", "--json").document["attempts"]
+    assert first["ended"] == before["ended"]
     assert first["ended"].startswith("needs you: ")
-    assert (first["agent"], second["agent"]) == (asked["agent"], None)
-    assert "finished by a person" not in project.yaoki("report", "--format", "html").out
+    assert (first["agent"], second["agent"]) == (before["agent"], None)
+    assert "finished by a person" not in project.query("report", "--format", "html").out
 
 
 @pytest.mark.full
 @pytest.mark.spec("0.1", "16.14")
-def test_what_was_proven_with_the_old_checks_is_named_and_checked_again(project: Project) -> None:
+def test_what_was_proven_with_the_old_checks_is_named_and_checked_again(prepared: Prepared) -> None:
     """The changed check of `early` also counts at the end of the run."""
-    run = start_with_unfit_check(project)
+    project, run = prepared.after(start_with_unfit_check)
     file = project.folder / "plan.json"
     plan = json.loads(file.read_text())
     plan["checks"] |= {"good": file_contains("late.txt"), "lint": {"shell": "test -s README"}}
@@ -164,9 +153,9 @@ def test_what_was_proven_with_the_old_checks_is_named_and_checked_again(project:
 
 @pytest.mark.spec("0.6", "16.10")
 def test_a_recheck_is_refused_without_a_change_after_the_end_and_from_an_agent(
-    project: Project,
+    prepared: Prepared,
 ) -> None:
-    run = start_with_unfit_check(project)
+    project, run = prepared.after(start_with_unfit_check)
 
     same = project.yaoki("plan", "recheck", run)
     agent = project.yaoki("plan", "recheck", run, env={"YAOKI_TASK": project.task("late")["id"]})
@@ -460,12 +449,9 @@ def test_an_open_task_of_a_merged_run_gets_changed_checks(project: Project) -> N
 
 
 @pytest.mark.spec("10.4", "9.6")
-@pytest.mark.parametrize("given_up", [False, pytest.param(True, marks=pytest.mark.full)])
-def test_the_merge_of_an_undo_runs_the_changed_checks(project: Project, given_up: bool) -> None:
+def test_the_merge_of_an_undo_runs_the_changed_checks(project: Project) -> None:
     """`done_when` needs the undone work, so the refusal recommends `yaoki plan recheck`."""
     undo_merged(project, "test -s a.txt", "test -s README")
-    if given_up:
-        assert project.yaoki("answer", "a", "abort").code == 0
     refused = project.yaoki("merge", "--partial")
 
     rechecked = project.yaoki("plan", "recheck")
