@@ -81,11 +81,17 @@ def test_a_task_with_the_red_first_criterion_is_told_to_write_a_failing_test(
     assert f"\n- {RED_RULES[text]}\n" in compose_prompt(task).text
 
 
-@pytest.mark.spec("7.3")
-def test_an_agent_that_can_ask_gets_english_where_its_language_has_no_text() -> None:
-    task = a_task(spec=a_spec(language="fr"))
+@pytest.mark.spec("7.1", "7.3")
+@pytest.mark.parametrize(
+    ("language", "words"), [("fr", "do not guess"), ("ja", "`ask` で質問してください")]
+)
+def test_an_agent_that_can_ask_gets_english_where_its_language_has_no_text(
+    language: str, words: str
+) -> None:
+    task = a_task(spec=a_spec(language=language))
 
-    assert "do not guess" in compose_prompt(task, can_ask=True).text
+    assert words in compose_prompt(task, can_ask=True).text
+    assert words not in compose_prompt(task).text
 
 
 @pytest.mark.spec("7.2", "14.4")
