@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
@@ -101,6 +102,13 @@ def has_started(folder: Path, machine: Machine) -> bool:
     return file.exists() and str(machine.home) in file.read_text()
 
 
+def serves(machine: Machine, worker: subprocess.Popen[str]) -> bool:
+    """Is the worker listed?  Before that, a signal ends it without a word."""
+    code, output = machine.run("status", "--workers", "--json")
+    holders = [each["holder"] for each in json.loads(output)["workers"]] if code == 0 else []
+    return any(holder.split(":")[1] == str(worker.pid) for holder in holders)
+
+
 def started_count(folder: Path) -> int:
     file = folder / "began"
     return len(file.read_text().splitlines()) if file.exists() else 0
@@ -147,7 +155,7 @@ def run_with_faults(
     cable.cut()
     machines[1].kill()
     server.restart()
-    machines[1].start_worker(2)
+    late = machines[1].start_worker(2)
     (folder / "go").touch()
     kept = [f"refs/yaoki/work/{task}/1" for task in theirs]
     wait_until(lambda: set(kept) & refs(bare), "an agent that was cut off has ended")
@@ -161,6 +169,7 @@ def run_with_faults(
         BOUND_S,
     )
     wait_until(story.done, "every task is done", BOUND_S)
+    wait_until(lambda: serves(machines[1], late), "the last worker serves")
     ended = [end for machine in machines for end in machine.stop()]
 
     run = str(story.entries("PLAN_SUBMITTED")[0].run_id)
