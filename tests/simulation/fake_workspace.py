@@ -286,12 +286,15 @@ class DictWorkspace(DictBranches):
             companions=tuple(self._parts(commit)),
         )
 
-    def withdraw_candidate(self, task: Task) -> None:
+    def withdraw_candidate(self, run: Run, task: Task) -> None:
         world, head = self.world, self.world.heads.get(task.id, "")
         self.touch("candidate withdrawn")
         if head and task.work.head in world.commits[head].parents[1:]:
-            parents = (task.work.head, world.commits[head].parents[0])
-            world.heads[task.id] = world.commit(world.tree(head), parents)
+            onto = world.commits[head].parents[0]
+            has_landed = self.branch_contains(run, onto)
+            merged = (task.work.head, onto) if has_landed else ()
+            again = world.commit(world.tree(head), merged) if merged else task.work.head
+            world.heads[task.id] = again
 
     def _merge(self, work: str, onto: str) -> tuple[dict[str, str], tuple[str, ...]]:
         world = self.world

@@ -103,8 +103,9 @@ class Landings(Protocol):
         work of its `companions` as far as it merges.
         """
 
-    def withdraw_candidate(self, task: Task) -> None:
-        """Move the worktree from the candidate back to the task's own work.
+    def withdraw_candidate(self, run: Run, task: Task) -> None:
+        """Move the worktree from the candidate back to the task's own work, without work of others
+        that has not landed.
 
         The candidate does not land, and its subject is that of a landing: later commits must build
         on the task's own commit.

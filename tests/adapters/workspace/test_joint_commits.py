@@ -109,7 +109,7 @@ def test_a_withdrawn_joint_commit_leaves_the_work_of_its_own_task_alone(world: W
     worktree = Path(leader.work.worktree)
     assert (worktree / "f2").exists()
 
-    world.workspace.landings.withdraw_candidate(leader)
+    world.workspace.landings.withdraw_candidate(world.run, leader)
 
     assert not (worktree / "f2").exists()
     assert git(worktree, "rev-parse", "HEAD") == leader.work.head != joint.commit

@@ -87,6 +87,22 @@ def test_candidates_behind_one_that_left_the_queue_are_built_again(world: World)
     assert "f2" not in world.files(again.commit)
 
 
+def test_a_withdrawn_candidate_keeps_no_work_of_a_predecessor_that_did_not_land(
+    world: World,
+) -> None:
+    """The next commit in the worktree landed that work as if it were the task's own."""
+    one, two = several(world, 2)
+    _, second = proposed(world, [one, two])
+    worktree = Path(two.work.worktree)
+    assert second.predecessor != world.workspace.branches.head(world.run)
+
+    world.workspace.landings.withdraw_candidate(world.run, two)
+
+    assert git(worktree, "rev-parse", "HEAD") == two.work.head
+    assert git(worktree, "status", "--porcelain") == ""
+    assert world.files(two.work.head) - world.files(world.run.base) == {"f2"}
+
+
 @pytest.mark.spec("3.4", "8.2")
 def test_a_queued_task_keeps_its_place_when_built_again(world: World) -> None:
     tasks = several(world, 3)

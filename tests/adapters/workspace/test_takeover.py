@@ -115,7 +115,7 @@ def test_only_the_files_that_the_person_changed_are_counted(
     if candidate != "none":
         world.workspace.landings.build_candidate(world.run, task)
     if candidate == "withdrawn":
-        world.workspace.landings.withdraw_candidate(task)
+        world.workspace.landings.withdraw_candidate(world.run, task)
     how(Path(task.work.worktree))
     taken = replace(task, mode=AttemptMode.TAKEN_OVER)
 
@@ -140,11 +140,11 @@ def test_a_candidate_that_did_not_land_is_not_in_the_history_of_a_takeover(
     landings, at = world.workspace.landings, Path(task.work.worktree)
     failed = landings.build_candidate(world.run, task)
 
-    landings.withdraw_candidate(task)
-    landings.withdraw_candidate(task)
+    landings.withdraw_candidate(world.run, task)
+    landings.withdraw_candidate(world.run, task)
     clean = git(at, "status", "--porcelain")
     again = landings.build_candidate(world.run, task)
-    landings.withdraw_candidate(task)
+    landings.withdraw_candidate(world.run, task)
     how(at)
     _, found = answered(world, task)
 

@@ -92,20 +92,21 @@ class VerifyStage:
             )
             if deferred:
                 return deferred
-            self._workspace.landings.withdraw_candidate(task)
+            self._workspace.landings.withdraw_candidate(run, task)
             return MergeConflicted(
                 candidate.conflicts, candidate.onto, task.work.tree, candidate.conflict_markers
             )
         reviewed = self._verifier.review(run, task, candidate)
         if reviewed.findings and reviewed.is_checked and task.work.is_queued:
-            return self._leave_queue(task, reviewed.findings)
+            return self._leave_queue(run, task, reviewed.findings)
         findings = self._verifier.verify_reviewed(
             run, task, candidate, reviewed, folder / "checks", claim
         )
         if claim.stop_reason() is StopReason.LOST:
             raise ClaimSuperseded
         verdict = Verdict(findings)
-        if not verdict.passed and (
+        may_land = verdict.passed and not _is_refuted(task)
+        if not may_land and (
             deferred := self._queue.discard_if_predecessor_failed(
                 run, task, candidate.predecessor, claim
             )
@@ -120,14 +121,14 @@ class VerifyStage:
             return _joint_failure(candidate, verdict)
         verdict, culprit = self._blame(run, task, verdict, folder / "blame", claim)
         if not verdict.passed or _is_refuted(task):
-            self._workspace.landings.withdraw_candidate(task)
+            self._workspace.landings.withdraw_candidate(run, task)
         return self._report(run, task, candidate, verdict, culprit)
 
-    def _leave_queue(self, task: Task, findings: Sequence[Finding]) -> StageDeferred:
+    def _leave_queue(self, run: Run, task: Task, findings: Sequence[Finding]) -> StageDeferred:
         """Work that is rejected already is checked apart from the merge queue: whatever is built
         on it would be verified in vain.
         """
-        self._workspace.landings.withdraw_candidate(task)
+        self._workspace.landings.withdraw_candidate(run, task)
         names = ", ".join(dict.fromkeys(finding.check for finding in findings))
         words = f"{names} failed, so its checks run outside the merge queue"
         return StageDeferred(words, timedelta(0), avoids_queue=True)

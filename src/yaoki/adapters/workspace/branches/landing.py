@@ -93,11 +93,12 @@ class GitLandings:
         return self._describe(candidate)
 
     @translates_os_errors
-    def withdraw_candidate(self, task: Task) -> None:
+    def withdraw_candidate(self, run: Run, task: Task) -> None:
         """Move the worktree's branch from the candidate to a commit with the same files.
 
         That is the attempt's own commit, or a merge whose subject does not look like a landing.
-        The next verification accepts both, so a kill in between does no harm.
+        The next verification accepts both, so a kill in between does no harm.  A candidate that
+        has work of other tasks that did not land is left for the attempt's own commit.
         """
         worktree = self._worktrees.find(task.id)
         names = (worktree.head, candidate_ref(task.id), task.work.head)
@@ -106,13 +107,13 @@ class GitLandings:
             return
         if head.sha != candidate.sha or work.sha not in candidate.parents:
             return
-        commit = work.sha
-        if self._joint.read_join(candidate):
+        commit, onto = work.sha, candidate.parents[-2]
+        has_landed = self._refs.is_ancestor(onto, self._branch.head(run).sha)
+        if not has_landed or self._joint.read_join(candidate):
             # It contains the work of other tasks, which is not this one's to keep.
             self._worktrees.check_out(worktree, commit)
             move_or_fail(self._refs, RefMove(candidate_ref(task.id), commit, candidate.sha))
             return
-        onto = candidate.parents[-2]
         if candidate.tree != work.tree or onto not in work.parents[:1]:
             subject = f"{task.spec.name}: {MERGED_IN}"
             message = self._commits.compose_task_message(subject, task)
