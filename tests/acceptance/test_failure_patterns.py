@@ -66,7 +66,9 @@ def test_a_failing_command_is_sent_back_with_its_pattern_only(
         failure = event_data(entries, "RETRY_DECISION")[0]["failure"]
         assert (failure["kind"], failure["pattern"]) == ("QUALITY_FAILURE", pattern)
         assert event_data(entries, "PROMPT_SENT")[1]["path"].endswith(f"f_failed_{pattern}.md")
-        prompt = project.prompt(task, 2).partition("# The last failure")[2].partition("# How it will")[0]
+        prompt = (
+            project.prompt(task, 2).partition("# The last failure")[2].partition("# How it will")[0]
+        )
         assert COMMANDS[pattern][1] in prompt
         assert [other for name, other in MARKS.items() if other in prompt and name != pattern] == []
 

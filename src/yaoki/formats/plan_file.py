@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     DraftReader = Callable[[Any, Settings, Defects, PlanEnvironment], JudgedDraft]
 
 EMPTY_ENVIRONMENT = PlanEnvironment()
+NO_PLAN = (
+    "this is no plan: a plan is YAML or JSON with the keys goal and tasks; "
+    'to have a goal planned: yaoki run "GOAL"'
+)
 
 
 def load_plan(
@@ -79,6 +83,10 @@ def parse_plan(
     raw, defects = _read(text, name)
     if raw is None and not defects.entries:
         defects.add_at((), "the plan is empty", (1, 1))
+    if isinstance(raw, str):
+        # YAML reads plain text, and most of TOML, as one value.
+        defects.add_at((), NO_PLAN, (1, 1))
+        raw = None
     if raw is None:
         raise _invalid(name, defects.lines(), len(defects.entries))
     reading = _choose_reader(raw, name)(raw, settings, defects, environment)

@@ -621,6 +621,25 @@ def test_a_missing_plan_file_is_reported(tmp_path: Path) -> None:
         load_plan(tmp_path, Settings())
 
 
+@pytest.mark.parametrize("text", ['goal = "x"\n[[tasks]]\nid = "a"\n', "Write a parser.\n"])
+def test_a_file_of_another_format_is_no_list_of_defects(tmp_path: Path, text: str) -> None:
+    """One sentence says what a plan is, in place of a mapping of keys that nobody meant."""
+    (file := tmp_path / "plan.toml").write_text(text)
+
+    with pytest.raises(PlanInvalid) as refused:
+        load_plan(file, Settings())
+
+    (defect,) = refused.value.defects
+    assert defect.startswith(f"{file}:1:1: this is no plan: a plan is YAML or JSON with the keys")
+
+
+def test_an_id_that_two_tasks_have_makes_no_circle() -> None:
+    text = tasks("{id: a, goal: x, checks: [tests]}", "{id: a, goal: y, needs: [a]}")
+
+    assert [one for one in defects(text) if "circle" in one] == []
+    assert any("id 'a' is already used" in one for one in defects(text))
+
+
 @pytest.mark.spec("14.4")
 def test_bytes_that_are_not_utf_8_are_refused_with_their_position(tmp_path: Path) -> None:
     file = tmp_path / "plan.yaml"

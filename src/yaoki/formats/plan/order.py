@@ -27,7 +27,9 @@ def judge_order(draft: Draft) -> None:
     inside = {one.task.id: one.group for one in draft.tasks if one.group}
     for placed in draft.tasks:
         _needs(draft, placed, names, final, inside)
-    if not _too_many(draft):
+    given = [placed.task.id for placed in draft.tasks if placed.task.id]
+    # With an id that two tasks have, the need of one of them would look like that of the other.
+    if not _too_many(draft) and len(given) == len(names):
         written: LinkSources = {p.path_of(): (p.task.id, p.task.needs) for p in draft.tasks}
         _circles(draft, collect_needs(draft), written, "tasks")
 
