@@ -14,7 +14,15 @@ import pytest
 from tests.builders import NOW, SECOND
 from tests.views.test_views import RUN, a_row
 from yaoki.app.check_output import StoredOutputs
-from yaoki.core.model import Catalogue, CheckSpec, Choice, Question, State
+from yaoki.core.model import (
+    Catalogue,
+    CheckSpec,
+    Choice,
+    Question,
+    State,
+    TaskId,
+    TaskKind,
+)
 from yaoki.ports import BranchStep, JournalEntry, SavedWork, TaskRow
 from yaoki.report import (
     EscalationDetails,
@@ -680,6 +688,17 @@ def test_foreign_text_is_escaped_in_markdown_and_html() -> None:
     (row,) = [line for line in text.splitlines() if line.startswith("| \\<b")]
     assert row.replace("\\|", "").count("|") == 5, "a name makes no cell"
     assert json.loads(json.dumps(made))["tasks"][0]["name"] == hostile
+
+
+@pytest.mark.spec("12.4")
+def test_a_final_check_that_was_replaced_is_not_among_work_that_did_not_land() -> None:
+    (row,) = landed(1)
+    old = replace(row, id=TaskId("r-2"), n=2, kind=TaskKind.CHECK, state=State.REPLACED)
+    unlanded = replace(old, landed_commit="")
+
+    made, _ = report_of([row, unlanded], a_story(1, 1), a_branch(1))
+
+    assert "## Not landed" not in render_markdown(made)
 
 
 @pytest.mark.spec("6.5", "12.4")

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from yaoki.core.lazy_pattern import lazy_compile
+from yaoki.core.model import State, TaskKind
 from yaoki.core.text import format_count
 from yaoki.report.template_engine import Filters, mark_safe, render
 from yaoki.report.wording import (
@@ -89,8 +90,7 @@ def _render(report: Data, escape: Callable[[str], str], filters: Filters, hard_b
         "OFF_BRANCH": OFF_BRANCH,
         "known_numbers": list(_known_numbers(report["numbers"])),
         "landed": [task for task in tasks if task["landed"]],
-        # A candidate is shown with the race of its task.
-        "not_landed": [task for task in tasks if not task["landed"] and not task["race"]],
+        "not_landed": [task for task in tasks if not (task["landed"] or _is_no_work(task))],
         "racing": [task for task in tasks if task["races"]],
         "names": {task["id"]: task["name"] for task in tasks},
         "stop_reasons": stop_reasons(tasks),
@@ -100,6 +100,14 @@ def _render(report: Data, escape: Callable[[str], str], filters: Filters, hard_b
         "takes_part": run["status"] == "CANCELLED" and " merge " in report["next"],
     }
     return render("report.md", values, escape, {**FILTERS, **filters})
+
+
+def _is_no_work(task: Data) -> bool:
+    """A candidate is shown with the race of its task; a newer final check takes the place of an
+    older one.
+    """
+    old_check = task["kind"] == TaskKind.CHECK and task["state"] == State.REPLACED
+    return bool(task["race"]) or old_check
 
 
 def _known_numbers(numbers: Data) -> Iterator[tuple[str, str]]:
