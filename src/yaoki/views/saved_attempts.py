@@ -54,10 +54,12 @@ Attempts = Mapping[str, SavedAttempt]
 
 def judge_attempt(attempt: Attempt) -> SavedAttempt:
     """What its last verification says; a failure without a failing check has its own words."""
-    if attempt.landed or (attempt.stages and attempt.stages[-1].stage == Stage.LAND):
-        return SavedAttempt(WorkEnd.PASSED, attempt.started_at)
     last = {check.check: check.outcome for check in attempt.checks if check.required}
     failing = [name for name, outcome in last.items() if outcome in _FAILING]
+    is_proven = bool(attempt.stages) and attempt.stages[-1].stage == Stage.LAND
+    # Work that was proven may be verified again, on a run branch that has moved, and fail there.
+    if attempt.landed or (is_proven and not failing):
+        return SavedAttempt(WorkEnd.PASSED, attempt.started_at)
     own = [name for name in last if name not in BUILT_IN_CHECKS]
     failure = attempt.recorded_failure
     words = list_some([explain_check_name(name) for name in failing], NAMES_SHOWN)
