@@ -238,6 +238,7 @@ def test_the_prompt_of_a_report_says_where_to_write_it() -> None:
     ("check", "said"),
     [
         (CheckSpec("a", argv=("pytest", "-q")), "- a: `pytest -q`"),
+        (CheckSpec("a", argv=("pytest", "-k", "x or y")), "- a: `pytest -k 'x or y'`"),
         (CheckSpec("a", shell="mypy src | tail"), "- a: `mypy src | tail`"),
         (CheckSpec("a", type=CheckType.GIT, git=GitCheck.CLEAN), "- a: git clean"),
         (

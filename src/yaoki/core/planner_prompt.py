@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 
 from yaoki.core.lazy_dataclass import dataclass
@@ -101,7 +102,7 @@ def planning_context(
 
 
 def _check(check: CheckSpec) -> str:
-    words = check.shell or " ".join(check.argv) or check.ask or check.git or check.entry
+    words = check.shell or shlex.join(check.argv) or check.ask or check.git or check.entry
     return f"{check.name}: {one_line(words or check.path)}"
 
 

@@ -5,6 +5,7 @@ The same task in the same state gets the same bytes, so a repeat after a rate li
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from yaoki.core import planner_prompt
@@ -288,9 +289,11 @@ def plain_check_commands(checks: Iterable[CheckSpec]) -> tuple[str, ...]:
 
 
 def _command_line(check: CheckSpec) -> str:
-    """The command as an agent can run it: its report goes nowhere, not into a file of its work."""
+    """The command as an agent can run it in a shell: its report goes nowhere, not into a file of
+    its work.
+    """
     words = (word.replace("{report}", "/dev/null") for word in check.argv)
-    return check.shell or " ".join(word.replace("{worktree}", ".") for word in words)
+    return check.shell or shlex.join(word.replace("{worktree}", ".") for word in words)
 
 
 def _command(check: CheckSpec) -> str:

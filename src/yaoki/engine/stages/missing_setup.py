@@ -7,6 +7,7 @@ that git ignores is in neither, and a plan without `setup` does not create it.
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Mapping
 from pathlib import PurePath
 
@@ -77,7 +78,7 @@ class MissingSetup:
         setup = check.task.spec.setup
         change = f"change checks.{check.spec.name}"
         if setup:
-            commands = "; ".join(" ".join(argv) for argv in setup)
+            commands = "; ".join(shlex.join(argv) for argv in setup)
             return f"set-up ({commands}) does not install it: install {missing}, or {change}"
         if _uses_package_manager(check) and (
             command := self._setup_command("node_modules", commit)
