@@ -239,6 +239,9 @@ def test_a_history_that_is_continued_equals_one_that_is_built_at_once(cut: int) 
     [
         ("LEASE_EXPIRED", {"why": "its holder is dead"}, AttemptEnd.EXPIRED, WaitCause.LEASE),
         ("LEASE_RELEASED", {"why": "no port is free"}, AttemptEnd.RELEASED, WaitCause.SLOT),
+        # No account is limited: the page said so of a task that was to be verified again.
+        ("LEASE_RELEASED", {"due_at": at(3).isoformat()}, AttemptEnd.RELEASED, WaitCause.SLOT),
+        ("LEASE_RELEASED", {"due_at": at(90).isoformat()}, AttemptEnd.RELEASED, WaitCause.BACKOFF),
     ],
 )
 def test_an_attempt_continues_with_the_next_worker(

@@ -151,7 +151,7 @@ def _runs_of_result(check: CheckResult, attempt: int) -> Iterator[CheckRuns]:
         yield CheckRuns(check.check, CheckRunPurpose.AGAIN, len(again), sum(again), attempt)
 
 
-_RETURN_CAUSES = frozenset({WaitCause.SLOT, WaitCause.LIMIT})
+_RETURN_CAUSES = frozenset({WaitCause.SLOT, WaitCause.BACKOFF})
 Apply = Callable[[TaskHistory, Timeline, JournalEntry], None]
 
 
@@ -341,9 +341,10 @@ def _expire(_: TaskHistory, timeline: Timeline, entry: JournalEntry) -> None:
 
 
 def _release(_: TaskHistory, timeline: Timeline, entry: JournalEntry) -> None:
+    """Given back until the missing resource may be there; at once where none is missing."""
     why, due = str(entry.data.get("why", "")), read_instant(entry.data.get("due_at"))
     timeline.end_attempt(entry, AttemptEnd.RELEASED, failure_words=why)
-    cause = WaitCause.LIMIT if due else WaitCause.SLOT
+    cause = WaitCause.BACKOFF if due and due > entry.at else WaitCause.SLOT
     timeline.begin_wait(entry, cause, words=why, due_at=due)
 
 

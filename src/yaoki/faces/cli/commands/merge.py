@@ -23,8 +23,10 @@ from yaoki.faces.text.render import (
 from yaoki.views import SCHEMA
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
     from yaoki.app.build import App
-    from yaoki.core.model import RunId
+    from yaoki.core.model import RunId, Task
 
 MERGE_WORDS = {
     "already": "contained it already",
@@ -116,10 +118,7 @@ def undo(task: str, cascade: bool, run_name: str, as_json: bool, repo: Path) -> 
             else ("reverted", "")
         )
         others = done.keys() - _landed_names(app, undone.run_id).keys() - {undone.id}
-        names = ", ".join(
-            clean_line(name, NAME_CHARS) for id_, name in done.items() if id_ in others
-        )
-        also = f", and the tasks that need it: {names}" if names else ""
+        also = _also_reverted(app, undone, {one: done[one] for one in done if one in others})
         print_wrapped(
             f"{clean_line(undone.spec.name, 60)} ({undone.id}): {how} on "
             f"yaoki/{undone.run_id}{when}{also}"
@@ -131,6 +130,23 @@ def undo(task: str, cascade: bool, run_name: str, as_json: bool, repo: Path) -> 
         _print_merge_note(app, undone.run_id, landed)
         print_next_command(document["next"])
     return 0
+
+
+def _also_reverted(app: App, undone: Task, others: Mapping[str, str]) -> str:
+    from yaoki.core.graph import downstream
+
+    dependents = downstream(undone.id, app.store.needs(undone.run_id))
+    return describe_others(others, dependents)
+
+
+def describe_others(others: Mapping[str, str], dependents: Collection[str]) -> str:
+    """The other tasks that this command reverted, by id: the undo of one of them may have waited
+    until now.
+    """
+    needing = [clean_line(name, NAME_CHARS) for id_, name in others.items() if id_ in dependents]
+    asked = [clean_line(name, NAME_CHARS) for id_, name in others.items() if id_ not in dependents]
+    also = f", and the tasks that need it: {', '.join(needing)}" if needing else ""
+    return f"{also}; reverted as well, as asked before: {', '.join(asked)}" if asked else also
 
 
 def _landed_names(app: App, run_id: RunId) -> dict[str, str]:
