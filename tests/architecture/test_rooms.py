@@ -41,6 +41,8 @@ CORE_MAY_IMPORT = (
     "math",
     "operator",
     "re",
+    # For its quoting: a prompt shows a command as a shell needs it.
+    "shlex",
     "string",
     # For `lazy_dataclass` only, which compiles methods beside the names of a class's module.
     "sys",
