@@ -20,6 +20,18 @@ STORED_PLAN = "plan.yaml"
 NAMES_SHOWN = 5
 # No task can have this name, because it has a space.
 THE_PLAN = "the plan"
+# The keys of a plan that are fixed for a run, by their field.
+FIXED_KEYS = {
+    "goal": "goal",
+    "base": "base",
+    "done_when": "done_when",
+    "priority": "priority",
+    "language": "language",
+    "default_agents": "agent",
+    "planner_agents": "planner",
+    "budget": "budget",
+    "continuous": "continuous",
+}
 
 
 def read_plan_again(app: App, run: Run, file: Path | None = None) -> tuple[Plan, Path | None]:
@@ -36,20 +48,6 @@ def read_plan_again(app: App, run: Run, file: Path | None = None) -> tuple[Plan,
         return read_plan(app, file), file
     name = str(recorded or STORED_PLAN)
     return parse_plan(run.source, name, app.settings, app.preflight.known_names), None
-
-
-# The keys of a plan that are fixed for a run, by their field.
-FIXED_KEYS = {
-    "goal": "goal",
-    "base": "base",
-    "done_when": "done_when",
-    "priority": "priority",
-    "language": "language",
-    "default_agents": "agent",
-    "planner_agents": "planner",
-    "budget": "budget",
-    "continuous": "continuous",
-}
 
 
 def list_fixed_changes(app: App, run: Run, plan: Plan) -> dict[str, tuple[str, ...]]:
