@@ -19,7 +19,7 @@ from tests.repositories import (
     with_conflict,
     write,
 )
-from yaoki.core.model import AttemptMode, Task
+from yaoki.core.model import AttemptMode, Task, Work
 from yaoki.ports import Candidate
 
 pytestmark = pytest.mark.spec("10.4", "0.2")
@@ -126,6 +126,26 @@ def test_only_the_files_that_the_person_changed_are_counted(
 
     assert committed.person_file_count == count
     assert "agent" in committed.changed
+
+
+@pytest.mark.spec("12.3")
+def test_an_earlier_attempt_that_a_person_merged_is_counted_as_their_change(world: World) -> None:
+    """Its files were "unchanged since the last attempt", which had changed nothing."""
+    first = run_attempt(world, world.task(1), lambda at: write(at, agent="a\n"))
+    world.workspace.landings.build_candidate(world.run, first)
+    world.workspace.landings.withdraw_candidate(world.run, first)
+    fresh = replace(first, attempt=1, needs_fresh_worktree=True, work=Work())
+    idle = run_attempt(world, fresh, lambda _: None)
+    git(Path(idle.work.worktree), "merge", "-q", first.work.head)
+    taken = replace(idle, mode=AttemptMode.TAKEN_OVER, needs_fresh_worktree=False)
+
+    place = world.workspace.worktrees.prepare(world.run, taken, 3)
+    work = replace(taken.work, base=place.base, head="", tree=place.tree)
+    committed = world.workspace.worktrees.commit_attempt(
+        world.run, replace(taken, attempt=3, work=work)
+    )
+
+    assert committed.person_file_count == 1
 
 
 @pytest.mark.parametrize("other_landed", [True, False])

@@ -126,7 +126,9 @@ class WorktreePreparation:
         if not task.work.head or self._refs.is_ancestor(head.sha, run_head):
             return head
         candidate, work = self._refs.read_commits(candidate_ref(task.id), task.work.head)
-        is_of_work = candidate is not None and task.work.head in candidate.parents
+        # After an attempt that changed nothing, the candidate is that of an earlier one.
+        has_changes = not self._refs.is_ancestor(task.work.head, run_head)
+        is_of_work = has_changes and candidate is not None and task.work.head in candidate.parents
         for left in (candidate if is_of_work else None, work):
             if left and self._refs.is_ancestor(left.sha, head.sha):
                 return left
