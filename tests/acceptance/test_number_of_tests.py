@@ -198,3 +198,26 @@ def test_work_that_no_check_tells_from_the_base_is_noted(counted_project: Projec
     noted = counted_project.query("report", "--format", "json").document["noticed"]["listed"]
     assert [(one["name"], one["words"]) for one in noted] == [("stub", words)]
     assert "all checks of stub, tested pass without the work" in " ".join(planned.out.split())
+
+
+@pytest.mark.spec("17.1", "10.2", "6.6")
+def test_checks_without_counted_tests_run_once_on_the_base_unless_another_tells(
+    project: Project,
+) -> None:
+    """Whether such a check passed there already is not known otherwise."""
+    words = "no check tells this work from the base: all pass without it"
+    lint = f"echo lint >> {project.folder / 'ran'}; ls | grep -q ."
+    tasks = [
+        {"id": "stub", "checks": ["lint"]},
+        {"id": "also", "checks": ["lint"], "needs": ["stub"]},
+        {"id": "made", "checks": ["lint", "made"], "needs": ["also"]},
+    ]
+    work = {one["id"]: [[{"write": {f"{one['id']}.txt": "x\n"}}]] for one in tasks}
+    checks = {"lint": {"shell": lint}, "made": {"shell": "test -f made.txt"}}
+
+    done = project.yaoki("run", project.plan(a_plan(work, tasks, checks)))
+
+    assert done.code == 0, done.out + done.err
+    shown = " ".join(done.out.split())
+    assert [f"{one['id']}: {words}" in shown for one in tasks] == [True, True, False]
+    assert len((project.folder / "ran").read_text().split()) == 4, "the base once, and each landing"

@@ -34,6 +34,7 @@ from yaoki.core.model import (
     Task,
 )
 from yaoki.core.model.check_definition import DefinitionReview, TestsOfTwoRuns
+from yaoki.core.model.check_types import FILE_CHECKS
 from yaoki.engine.claim_context import ClaimContext
 from yaoki.engine.stages.own_findings import unmatched_fixes_finding
 from yaoki.engine.stages.proof_room import ProofCheck, ProofSession
@@ -135,9 +136,31 @@ class BaselineComparison:
             self._baselines.save_baseline(commit, key, finding)
 
     def passed_before(self, check: CheckSpec, task: Task, finding: Finding, commit: str) -> bool:
-        """Is it known that the check passed on the commit as well?  Nothing runs to learn it."""
+        """Is it known that the check passed on the commit as well?"""
         base = self._baselines.baseline(commit, command_key(check, task.spec.setup))
         return passed_at_base(finding, base)
+
+    def learn_whether_same(
+        self, checked: Sequence[tuple[ProofCheck, Finding]], facts: CheckFacts, commit: str
+    ) -> None:
+        """Run checks on the commit where their result is unknown, until one tells the work from it.
+
+        A check whose tests are counted has run there already.
+        """
+        unknown = []
+        for check, finding in checked:
+            if check.spec.type not in FILE_CHECKS:
+                return
+            base = self._baselines.baseline(commit, command_key(check.spec, check.task.spec.setup))
+            if base is None and finding.outcome is Outcome.PASSED and not has_test_count(finding):
+                unknown.append((check, finding))
+            elif not passed_at_base(finding, base):
+                return
+        for check, finding in unknown:
+            if check.claim.stop_reason():
+                return
+            if not passed_at_base(finding, self.baseline(check, facts, commit)):
+                return
 
     def save_failure(self, check: ProofCheck, finding: Finding, commit: str) -> None:
         """A failure that re-runs or the base confirmed is the baseline of what is built on it."""

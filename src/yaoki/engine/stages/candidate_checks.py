@@ -46,12 +46,7 @@ from yaoki.engine.stages.own_findings import (
     waived_finding,
     waived_rule_findings,
 )
-from yaoki.engine.stages.proof_room import (
-    SETUP,
-    ProofCheck,
-    ProofSession,
-    ProofSessions,
-)
+from yaoki.engine.stages.proof_room import SETUP, ProofCheck, ProofSession, ProofSessions
 from yaoki.engine.stages.red_first import RedFirst
 from yaoki.engine.stages.secrets import passed_variables
 from yaoki.engine.stages.suppressions import Suppressions
@@ -160,8 +155,7 @@ class CandidateVerifier:
         other ones.  The verdict of an agent is about the work itself.
         """
         specs = {spec.name: spec for spec in task.spec.checks if spec.type not in AGENT_CHECKS}
-        tests = self._quality.list_test_files(reviewed.changes)
-        if tests or reviewed.definition.undecided:
+        if not self._has_checks_of_base(reviewed):
             specs = {}
         before = candidate.predecessor or candidate.onto
         for finding in checked:
@@ -169,6 +163,10 @@ class CandidateVerifier:
             same = spec and self._comparison.passed_before(spec, task, finding, before)
             params = {**finding.params, SAME_AT_BASE: True} if same else finding.params
             yield replace(finding, params=params)
+
+    def _has_checks_of_base(self, reviewed: ReviewedChange) -> bool:
+        tests = self._quality.list_test_files(reviewed.changes)
+        return not tests and not reviewed.definition.undecided
 
     def _landing_notes(
         self, task: Task, candidate: Candidate, reviewed: ReviewedChange
@@ -217,6 +215,7 @@ class CandidateVerifier:
         if task.spec.kind is TaskKind.REPORT:
             yield report_finding(task, candidate)
         findings: list[Finding] = []
+        checked: list[tuple[ProofCheck, Finding]] = []
         required: list[tuple[ProofCheck, Finding]] = []
         facts, failed = self._facts(run, task, candidate, claim), bool(reviewed.findings)
         for n, spec in self._durations.in_order(task, facts.onto):
@@ -231,6 +230,7 @@ class CandidateVerifier:
                 finding = self._prove(run, check, seen, reviewed)
                 if finding.is_acceptable and finding.check != SETUP and not reviewed.findings:
                     self._comparison.save_pass(check, finding, facts.commit)
+            checked.append((check, finding))
             shown = conceal_details(finding, spec)
             if shown.fault:
                 claim.warn(f"check {spec.name}: its output was not understood: {shown.fault}")
@@ -272,6 +272,9 @@ class CandidateVerifier:
             shown_checks = [one for one in passed if one[0].spec.hidden is None]
             yield from self._red_first.findings(task, shown_checks, reviewed.changes, facts)
             yield from self._mutants.findings(task, passed, reviewed.changes, facts)
+            if self._has_checks_of_base(reviewed):
+                before = candidate.predecessor or candidate.onto
+                self._comparison.learn_whether_same(checked, facts, before)
 
     def _controls(
         self,

@@ -149,9 +149,11 @@ class _LogSource:
         """After the log of an agent: the command for the log of its first check, if that ran."""
         from yaoki.app.attempt_files import list_check_executions
 
-        if self._others:
-            verdict = next((one for one in self._others if one.is_verdict), None)
-            name = "" if verdict else f" --execution {shlex.quote(self._others[0].name)}"
+        # A run on the base says nothing of this attempt.
+        others = [one for one in self._others if one.purpose is not CheckRunPurpose.BASE]
+        if others:
+            verdict = next((one for one in others if one.is_verdict), None)
+            name = "" if verdict else f" --execution {shlex.quote(others[0].name)}"
             return f"{self._command(self._check)}{name}"
         if not self._check:
             executions = list_check_executions(self._app, self._task, self._attempt)
