@@ -500,10 +500,12 @@ def test_a_removed_sandbox_setting_asks_again(plain: UntrustedClone) -> None:
 
     done = plain.yaoki("up")
     shown = plain.yaoki("trust", "--dry-run")
+    doctor = plain.yaoki("doctor")
 
     assert done.code == REFUSED
     assert '- sandbox.mode = "on"' in shown.out
-    assert "settings have changed since it was given" in " ".join(plain.yaoki("doctor").out.split())
+    assert "BAD trust the settings have changed since it was given" in " ".join(doctor.out.split())
+    assert (doctor.code, doctor.out.rstrip().endswith("next: yaoki trust")) == (1, True), doctor.out
 
 
 def test_changed_numbers_and_comments_do_not_ask_again(plain: UntrustedClone) -> None:
@@ -523,9 +525,11 @@ def test_a_store_replaced_by_a_pull_is_not_trusted(clone: UntrustedClone) -> Non
     (clone.repo / ".yaoki" / "state.db").write_bytes(theirs)
 
     done = clone.yaoki("up")
+    doctor = clone.yaoki("doctor")
 
     assert done.code == REFUSED
     assert "a store that was not created here" in done.err
+    assert "BAD trust the store was not created here" in " ".join(doctor.out.split())
     assert clone.marks == before
 
 

@@ -46,7 +46,8 @@ PYTHON_MIN = (3, 11)
 LOCK_S_MAX = 60.0
 GIT_FSCK = "git fsck"
 UNTRUSTED = "not given yet, so no command of this repository is run (yaoki trust)"
-TRUST_OUTDATED = "the settings have changed since it was given: no command is run (yaoki trust)"
+SETTINGS_CHANGED = "the settings have changed since it was given: no command is run"
+FOREIGN_STORE = "the store was not created here: no command is run"
 NOTHING_TO_TRUST = "nothing to trust yet: the settings name no command"
 OPEN_KEYRINGS = (
     "; your kernel keyrings can be read inside (bubblewrap or the kernel lacks seccomp); "
@@ -126,7 +127,7 @@ def _examine(where: Path, *, run_checks: bool, trust: bool) -> Iterator[Conditio
     yield examine_condition("disk", lambda: _disk(app), f"df -h {shell_quote(app.repository.top)}")
     yield examine_condition("sandbox", lambda: _sandbox(app), _sandbox_remedy(mend))
     yield from examine_agents_and_checks(app, run_checks=run_checks)
-    if app.settings.workspace.remote and trusted.words not in {UNTRUSTED, TRUST_OUTDATED}:
+    if app.settings.workspace.remote and trusted.ok and trusted.words != UNTRUSTED:
         yield examine_condition("remote", lambda: _remote(app), mend)
     try:
         yield from examine_storage(app)
@@ -244,11 +245,13 @@ def _expired_quarantines(app: App) -> str:
 
 
 def _trust(app: App) -> Condition:
-    """For information: untrusted commands are asked about before they run."""
-    if app.trust.find_question() is not None:
-        return Condition("trust", True, TRUST_OUTDATED if app.trust.is_known else UNTRUSTED)
+    """For information before trust is first given; trust that no longer holds is bad."""
+    question = app.trust.find_question()
     if not app.trust.is_known:
-        return Condition("trust", True, NOTHING_TO_TRUST)
+        return Condition("trust", True, NOTHING_TO_TRUST if question is None else UNTRUSTED)
+    if question is not None:
+        words = FOREIGN_STORE if question.has_foreign_store else SETTINGS_CHANGED
+        return Condition("trust", False, words, question.command)
     return Condition("trust", True, "every command that this repository would run is trusted")
 
 
