@@ -156,6 +156,7 @@ def test_after_an_idle_rerun_the_work_of_the_best_attempt_comes_into_the_worktre
     words = f"nothing is changed there; to begin with the work of attempt 2: git merge {ref}"
     for out in (run.out, project.yaoki("answer", "alone").out):
         assert words in " ".join(out.split()), out
+    assert words in project.yaoki("report").out
     assert not (folder / "alone.txt").exists()
     project.git("-C", str(folder), *GIT_IDENTITY, "merge", "-q", ref)
     assert (folder / "alone.txt").read_text() == "worse\n"

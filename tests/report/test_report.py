@@ -33,6 +33,7 @@ from yaoki.report import (
     receipt_text,
     render_markdown,
     render_page,
+    render_text,
     report_document,
     verify_receipt,
 )
@@ -43,6 +44,7 @@ from yaoki.views import build_run_view
 from yaoki.views.history import build_run_history
 
 BASE, TREE = "b" * 40, "7" * 40
+ASKED = Question("?", (Choice.RETRY, Choice.WAIVE))
 CATALOGUE = Catalogue(checks={"tests": CheckSpec("tests", argv=("pytest", "-q"))})
 
 
@@ -112,10 +114,12 @@ def report_of(
     rows: Sequence[TaskRow],
     entries: Iterator[JournalEntry] | Sequence[JournalEntry],
     git: HandGit,
+    asked: Question = ASKED,
     **more: Any,
 ) -> tuple[dict[str, Any], RunBranchState]:
-    asked = {row.id: Question("?", (Choice.RETRY, Choice.WAIVE)) for row in rows if row.question}
-    view = build_run_view(RUN, rows, {row.id: () for row in rows}, is_idle=True, questions=asked)
+    questions = {row.id: asked for row in rows if row.question}
+    needs = {row.id: () for row in rows}
+    view = build_run_view(RUN, rows, needs, is_idle=True, questions=questions)
     head = git.steps[-1].commit if git.steps else BASE
     branch = read_run_branch(
         git, RUN.base, head, [row.landed_commit for row in rows if row.landed_commit]
@@ -334,6 +338,25 @@ def test_the_answer_for_a_task_without_an_agent_has_no_message() -> None:
     retry = made["asking"][0]["answers"][0]
     assert retry["command"] == "yaoki answer run00001-1 retry"
     assert retry["what"] == "its checks run again; no agent works on it"
+
+
+@pytest.mark.spec("10.4", "14.4")
+def test_a_command_in_the_meaning_of_an_answer_is_never_cut() -> None:
+    """It stands at the end, behind the path of the worktree."""
+    merge = "git merge refs/yaoki/work/run00001-1/2"
+    details = EscalationDetails(f"/{'w' * 700}", "", earlier_work=f"to begin with it: {merge}")
+    asked = Question("?", (Choice.DONE,))
+
+    made, _ = report_of(
+        [a_row(1, State.ESCALATED, question="?", reason="MAX_RETRIES")],
+        [],
+        a_branch(0),
+        asked=asked,
+        escalation_of=lambda _: details,
+    )
+
+    for document in (render_text(made), render_markdown(made), render_page(made)):
+        assert merge in document
 
 
 @pytest.mark.spec("6.6", "11.5")
