@@ -76,6 +76,7 @@ def test_a_task_of_an_older_run_is_found_by_the_hint(prepared: Prepared) -> None
 
 
 UNKNOWN_WORDS = [
+    (("statsu",), "there is no command 'statsu'; did you mean 'stats' or 'status'?"),
     (("log",), "there is no command 'log'; did you mean 'logs'?"),
     (("recheck",), "there is no command 'recheck'; did you mean 'yaoki plan recheck'?"),
     (

@@ -144,6 +144,14 @@ def test_a_suggestion_is_made_only_where_a_known_word_is_similar() -> None:
     assert did_you_mean("neds", [f"word{n}" for n in range(2_000)]) == ""
 
 
+def test_words_that_are_about_as_similar_are_suggested_together() -> None:
+    known = ["status", "result", "stats", "status"]
+
+    assert did_you_mean("statsu", known) == "; did you mean 'stats' or 'status'?"
+    assert did_you_mean("statu", known) == "; did you mean 'status'?"
+    assert did_you_mean("ab", ["abc", "abd", "abe", "abf"]).count("'") == 6
+
+
 @pytest.mark.parametrize(
     ("path", "word"),
     [

@@ -209,6 +209,9 @@ def bullet_some(lines: Sequence[str], limit: int) -> list[str]:
 # The comparison is slow: with more words than this, a suggestion is not worth the wait.
 SUGGESTION_WORDS_MAX = 1_000
 SUGGESTION_CHARS_MAX = 200
+# Words that are less similar than the best one by at most this are suggested with it.
+SUGGESTION_MARGIN = 0.1
+SUGGESTIONS_MAX = 3
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
@@ -223,6 +226,15 @@ def nearest(word: str, known: Iterable[str]) -> str:
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """`; did you mean 'needs'?`, ready to append to a sentence; empty when no word is similar."""
-    suggestion = nearest(word, known)
-    return f"; did you mean {suggestion!r}?" if suggestion else ""
+    """`; did you mean 'stats' or 'status'?`, ready to append to a sentence: the most similar words.
+
+    Empty when no word is similar.
+    """
+    from difflib import SequenceMatcher, get_close_matches
+
+    words = list(dict.fromkeys(str(candidate) for candidate in known))
+    if not (best := nearest(word, words)):
+        return ""
+    cutoff = max(0.0, SequenceMatcher(None, best, word).ratio() - SUGGESTION_MARGIN)
+    near = get_close_matches(word, words, n=SUGGESTIONS_MAX, cutoff=cutoff)
+    return f"; did you mean {' or '.join(map(repr, near))}?"
