@@ -406,6 +406,9 @@ def test_an_aborted_task_leaves_its_dependents_blocked_and_exit_3(prepared: Prep
     extended = project.yaoki("plan", "extend", str(more))
     assert (extended.code, "1 problem found; nothing was stored" in extended.err) == (2, True)
     assert f"yaoki status {base['id'].partition('-')[0]}" in extended.err
+    hint = f"{base['id']} was cancelled, which is final; without replaces, again is a new task; "
+    hint += "cancel the tasks that need base and add them anew as well: top, roof"
+    assert hint in " ".join(extended.err.split())
     stands = project.status()
     assert [t["state"] for t in stands["tasks"]] == ["CANCELLED", "WAITING", "WAITING"]
     assert {t["cause"] for t in stands["tasks"][1:]} == {base["id"]}

@@ -98,11 +98,11 @@ class PlanAnswerReader:
         from yaoki.formats.plan.planner_answer import ExistingTask
 
         if row.state.is_final:
-            return ExistingTask(row.id, row.n, row.name, False)
+            return ExistingTask(row.id, row.n, row.name, row.state, is_replaceable=False)
         task = self._store.task(row.id)
         replans, may = task.counts.replans, may_be_replaced(task)
         words = task.failure.message if task.failure else ""
-        return ExistingTask(row.id, row.n, row.name, may, replans, task.spec, words)
+        return ExistingTask(row.id, row.n, row.name, row.state, may, replans, task.spec, words)
 
 
 def _allow_manual_replacement(one: ExistingTask, rows: list[TaskRow]) -> ExistingTask:

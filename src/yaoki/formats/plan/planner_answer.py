@@ -7,11 +7,19 @@ from dataclasses import field
 from typing import Any
 
 from yaoki.core.agent_json import json_objects, last_agent_message
-from yaoki.core.graph import find_cycle
+from yaoki.core.graph import downstream, find_cycle
 from yaoki.core.lazy_dataclass import dataclass
-from yaoki.core.model import REPLANS_MAX, PlanningBrief, RetryPolicy, Run, TaskKind, TaskSpec
+from yaoki.core.model import (
+    REPLANS_MAX,
+    PlanningBrief,
+    RetryPolicy,
+    Run,
+    State,
+    TaskKind,
+    TaskSpec,
+)
 from yaoki.core.model.spec import list_chain
-from yaoki.core.text import did_you_mean, format_count
+from yaoki.core.text import did_you_mean, format_count, list_some
 from yaoki.formats.plan.rules import NAME
 from yaoki.ports import PlannerAnswer
 
@@ -22,6 +30,7 @@ TASK_KEYS = (
     *("priority", "replaces"),
 )
 DEFECTS_MAX = 100
+DEPENDENTS_SHOWN = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +40,7 @@ class ExistingTask:
     id: str
     n: int
     name: str
+    state: State
     is_replaceable: bool
     replans: int = 0
     spec: TaskSpec | None = None
@@ -268,7 +278,7 @@ def _replacements(
         if old is None:
             context.defects.append(f"{one['id']}: replaces {word!r:.60}, which is not a task here")
         elif not old.is_replaceable:
-            words = f"{old.id} has not failed, so it cannot be replaced"
+            words = _refusal(one["id"], old, context)
             context.defects.append(f"{one['id']}: {words}")
         elif old.replans >= REPLANS_MAX:
             context.defects.append(
@@ -279,6 +289,19 @@ def _replacements(
         else:
             replaced_ids.add(old.id)
             yield one["id"], old.id
+
+
+def _refusal(name: str, old: ExistingTask, context: AnswerContext) -> str:
+    """Why a task cannot be replaced; for a cancelled one with what is possible instead."""
+    if old.state is not State.CANCELLED:
+        return f"{old.id} has not failed, so it cannot be replaced"
+    final = f"{old.id} was cancelled, which is final; without replaces, {name} is a new task"
+    open_ = {task.name for task in context.tasks if not task.state.is_final}
+    waiting = [one for one in downstream(old.name, context.needs) if one in open_]
+    if not waiting:
+        return final
+    shown = list_some(waiting, DEPENDENTS_SHOWN)
+    return f"{final}; cancel the tasks that need {old.name} and add them anew as well: {shown}"
 
 
 def default_spec(like: TaskSpec, run: Run) -> TaskSpec:
