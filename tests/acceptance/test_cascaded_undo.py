@@ -38,4 +38,5 @@ def test_work_that_was_reverted_with_other_work_is_shown_and_said_to_be(project:
     assert f"landed {one['landed'][:10]}; reverted since: a person undid it" in undone_why
     assert f"WAITING: one ({one['id']}) was undone" in blocked
     assert "needs one, which was undone" in report
+    assert "one: undo (command line; also of two)\n" in report
     assert "blocked by one, which was undone: two" in " ".join(summary.split())

@@ -123,7 +123,7 @@ def test_the_decision_is_in_the_report_once(prepared: Prepared) -> None:
 
     decided = report.partition("## What people decided")[2].partition("##")[0]
     assert decided.count("\n- ") == 1, decided
-    assert "two: retry (command line)" in decided
+    assert "two: retry (command line; also of one, three)" in decided
     assert "a person ended its wait (command line)" in project.query("trace", "two").out
 
 

@@ -243,6 +243,7 @@ def _decisions(sources: ReportSources) -> Data:
             "check": sources.clean(answer.check) or None,
             "words": sources.clean(answer.words)[:500] or None,
             "how": answer.channel or None,
+            "followers": [sources.clean(names[one]) for one in answer.followers if one in names],
         }
         for answer in sources.history.answers
     ]

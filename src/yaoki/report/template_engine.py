@@ -10,6 +10,7 @@ from typing import Any
 from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.text import format_count, format_duration
 from yaoki.report.wording import (
+    answer_notes,
     format_cost,
     format_instant,
     format_tokens,
@@ -20,6 +21,7 @@ from yaoki.views.plain_words import describe_reason
 Filters = Mapping[str, Callable[..., Any]]
 _INDENT = lazy_compile(r"\n\s*")
 WORDS: Filters = {
+    "answer_notes": answer_notes,
     "cost": format_cost,
     "count": format_count,
     "duration": format_duration,

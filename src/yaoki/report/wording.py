@@ -23,6 +23,7 @@ UNKNOWN = "unknown"
 SO_FAR = "so far"
 # Between the name of an agent and its account; no name contains it.
 ACCOUNT_MARK = "/"
+FOLLOWERS_SHOWN = 10
 
 
 def one_line_text(value: object, limit: int = 300) -> str:
@@ -79,6 +80,14 @@ def list_some(names: Sequence[str], left_out: int, limit: int = 200) -> str:
     """A list of names, and how many more there are."""
     shown = one_line_text(", ".join(names), limit)
     return f"{shown} and {left_out:,} more" if left_out else shown
+
+
+def answer_notes(answer: Data) -> str:
+    """How a person answered, and the other tasks to which it happened as well."""
+    followers = answer.get("followers", ())
+    shown = list_some(followers[:FOLLOWERS_SHOWN], max(0, len(followers) - FOLLOWERS_SHOWN))
+    how = one_line_text(answer.get("how") or "", 60)
+    return "; ".join(filter(None, (how, f"also of {shown}" if followers else "")))
 
 
 def describe_reruns(reruns: Sequence[Data]) -> Iterator[str]:

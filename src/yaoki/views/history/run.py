@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from yaoki.core.lazy_dataclass import dataclass, field
+from yaoki.core.lazy_dataclass import dataclass, field, replace
 from yaoki.ports import JournalEntry
 from yaoki.views.history.agent_usage import AgentUsage
 from yaoki.views.history.check_runs import CheckRunLog, CheckRuns
@@ -46,6 +46,8 @@ class RunHistory:
     forecast: ForecastRecord | None = None
     # Only a report needs it.
     plan: FrozenPlan | None = None
+    # By the head after the revert: the tasks that were reverted with the one that is undone.
+    _reverted: dict[str, list[str]] = field(default_factory=dict)
 
     def add(self, entry: JournalEntry) -> None:
         self.last_at = entry.at
@@ -89,12 +91,23 @@ class RunHistory:
         task = self.tasks.setdefault(entry.task_id, TaskHistory())
         answered = len(task.answers)
         task.add(entry)
+        if entry.event == "TASK_UNLANDED":
+            self._reverted.setdefault(str(entry.data.get("head", "")), []).append(entry.task_id)
+        if named := entry.data.get("retried_task"):
+            self._add_follower(str(named), entry.task_id)
         if len(task.answers) == answered:
             return
         if len(self.answers) < ANSWERS_MAX:
-            self.answers.append(task.answers[-1])
+            # Only the undo of a task is recorded with the head after its revert.
+            followers = self._reverted.pop(str(entry.data.get("commit", "")), ())
+            self.answers.append(replace(task.answers[-1], followers=tuple(followers)))
         else:
             self.answers_left_out += 1
+
+    def _add_follower(self, named: str, follower: str) -> None:
+        """The end of the named task's wait is recorded first, in the same transaction."""
+        if self.answers and (last := self.answers[-1]).task_id == named:
+            self.answers[-1] = replace(last, followers=(*last.followers, follower))
 
 
 def build_run_history(

@@ -305,9 +305,10 @@ def _hold(_: TaskHistory, timeline: Timeline, entry: JournalEntry) -> None:
 def _answer(history: TaskHistory, timeline: Timeline, entry: JournalEntry) -> None:
     data = entry.data
     choice = str(data["choice"])
-    texts = (str(data.get(key) or "") for key in ("check", "words", "how"))
+    check, words, channel = (str(data.get(key) or "") for key in ("check", "words", "how"))
     undone = _is_undone(history)
-    history.answers.append(RecordedAnswer(entry.at, entry.task_id, entry.attempt, choice, *texts))
+    given = (entry.at, entry.task_id, entry.attempt, choice)
+    history.answers.append(RecordedAnswer(*given, check, words, channel))
     waits = history.person_waits
     if waits and waits[-1].until is None:
         waits[-1] = replace(waits[-1], until=entry.at, choice=choice)
@@ -326,10 +327,9 @@ def _answer(history: TaskHistory, timeline: Timeline, entry: JournalEntry) -> No
 def _end_wait(history: TaskHistory, timeline: Timeline, entry: JournalEntry) -> None:
     """The person decided once, about the task that was named."""
     if not entry.data.get("retried_task"):
-        texts = (str(entry.data.get(key) or "") for key in ("words", "how"))
-        history.answers.append(
-            RecordedAnswer(entry.at, entry.task_id, entry.attempt, Choice.RETRY.value, "", *texts)
-        )
+        words, channel = (str(entry.data.get(key) or "") for key in ("words", "how"))
+        given = (entry.at, entry.task_id, entry.attempt, Choice.RETRY.value)
+        history.answers.append(RecordedAnswer(*given, "", words, channel))
     timeline.begin_wait(entry, WaitCause.SLOT)
 
 

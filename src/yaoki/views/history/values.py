@@ -225,7 +225,10 @@ class RecordedFailure:
 
 @dataclass(frozen=True, slots=True)
 class RecordedAnswer:
-    """A person's answer to an escalation, the end of a wait, or the undo of a landed task."""
+    """A person's answer to an escalation, the end of a wait, or the undo of a landed task.
+
+    `followers`: the other tasks to which it happened as well, known in the history of a run.
+    """
 
     at: datetime
     task_id: str
@@ -234,6 +237,7 @@ class RecordedAnswer:
     check: str
     words: str
     channel: str
+    followers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
