@@ -54,7 +54,7 @@ def run_failing_checks(project: Project) -> None:
         "fixes": {"run": [sys.executable, "-c", REPORTING, "{report}"], "baseline": "known"},
         "rewrites": {"shell": "echo x >> README; test -s README"},
         "rewrites-cache": {"shell": "date > .pytest_cache/lastfailed; test -f rewrites-cache.txt"},
-        "unstarted": {"run": ["false"], "rerun": False},
+        "unstarted": {"file": {"path": "new.md", "exists": True}},
     }
     more: dict[str, Any] = {
         **dict.fromkeys(LEAVES, ONE),
@@ -157,4 +157,5 @@ def test_an_agent_that_fails_to_start_is_reported_as_the_agents_failure(
     assert "Error: flux capacitor" in question
     assert "check unstarted" not in question
     assert "waive" not in question.lower()
-    assert "Error: flux capacitor" in project.yaoki("why", "unstarted").out
+    because = project.yaoki("why", "unstarted").out.partition("because ")[2].partition("\n")[0]
+    assert "new.md: does not exist; the agent ended with exit code 1: Error: flux cap" in because

@@ -18,6 +18,7 @@ from yaoki.core.decide.exit_classification import (
     classify_no_change,
     classify_oversize,
     classify_own_report,
+    describe_failed_agent,
 )
 from yaoki.core.decide.failures import FATAL_CATALOGUE, make_failure, make_fatal, make_fault
 from yaoki.core.decide.verdict_classification import classify_verdict
@@ -307,6 +308,27 @@ def test_an_exit_without_changes_is_classified_with_its_message(
     given: dict[str, Any], kind: str, words: str
 ) -> None:
     assert kind_and_message(classify_no_change(an_exit(**given))) == (kind, words)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({}, ""),
+        ({"code": 3}, "the agent ended with exit code 3"),
+        ({"code": 3, "stderr_tail": "a\nb\n"}, "the agent ended with exit code 3: b"),
+        ({"code": 3, "output_tail": "a\nb\n"}, "the agent ended with exit code 3: b"),
+        (
+            {"code": 1, "reports_failure": True, "failure_claim": "no key"},
+            "the agent reported that it failed: no key; the agent ended with exit code 1",
+        ),
+        (
+            {"limit": AgentLimit.TURNS},
+            "the agent reached its own limit of turns, cost or length",
+        ),
+    ],
+)
+def test_a_failed_agent_is_described_in_one_line(given: dict[str, Any], words: str) -> None:
+    assert describe_failed_agent(an_exit(**given)) == words
 
 
 @pytest.mark.spec("4.7")

@@ -516,15 +516,18 @@ def test_an_agent_without_changes_gets_the_failing_checks() -> None:
 
     failure = the_retry(
         decide_events(
-            worked(an_exit(code=3)), verified(verdict, changed=(), work_elsewhere=("branch x",))
+            worked(an_exit(code=3, stderr_tail="usage: x\nbad option\n")),
+            verified(verdict, changed=(), work_elsewhere=("branch x",)),
         )
     ).failure
 
     assert failure.kind is FailureKind.INCOMPLETE
     assert failure.message == (
-        "nothing was changed; it ended with exit code 3. The work is in another place: branch x; "
-        "move it to this branch; the checks fail; no function f"
+        "nothing was changed; it ended with exit code 3: usage: x | bad option. "
+        "The work is in another place: branch x; move it to this branch; the checks fail; "
+        "no function f"
     )
+    assert failure.agent_end == "the agent ended with exit code 3: bad option"
     assert (failure.check, failure.items) == ("Q5", (FindingItem("t"),))
     assert failure.params == {"exitCode": 3, "x": 1}
     assert failure.output == ""

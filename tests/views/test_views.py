@@ -383,7 +383,10 @@ def test_a_failure_names_its_first_item() -> None:
     failure = {"kind": "QUALITY_FAILURE", "pattern": "test-failed", "message": "m", "items": items}
 
     assert failure_words(failure) == "test_x: 1 != 2 and 1 more (tests failed)"
-    assert failure_words({"kind": "LOST", "message": "cut off"}) == "cut off"
+    end = {"agent_end": "the agent ended with exit code 2: bad option"}
+    ended = "test_x: 1 != 2 and 1 more; the agent ended with exit code 2: bad option (tests failed)"
+    assert failure_words({**failure, **end}) == ended
+    assert failure_words({"kind": "LOST", "message": "cut off", **end}) == "cut off"
     unrecognised = {"check": "build", "message": "exit code 1", "pattern": "check-failed"}
     assert failure_words(unrecognised) == "build: exit code 1 (a check failed)"
 

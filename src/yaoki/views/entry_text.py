@@ -54,13 +54,15 @@ def failure_words(failure: Data) -> str:
 
 
 def failure_subject(failure: Data) -> str:
-    """The first failure, and the number of the others."""
+    """The first failure, the number of the others, and how the agent ended if it failed itself."""
     items = failure.get("items", ())
     if items:
         first = items[0]
         parts = [first["name"], first.get("message", "")]
         more = f" and {len(items) - 1} more" if len(items) > 1 else ""
-        return f"{one_line(': '.join(filter(None, parts)), MESSAGE_CHARS)}{more}"
+        words = f"{one_line(': '.join(filter(None, parts)), MESSAGE_CHARS)}{more}"
+        end = one_line(failure.get("agent_end") or "", MESSAGE_CHARS)
+        return f"{words}; {end}" if end else words
     check = "" if _is_of_agent(failure) else explain_check_name(failure.get("check", ""))
     words = ": ".join(filter(None, (check, failure.get("message", ""))))
     return one_line(words, MESSAGE_CHARS)

@@ -332,18 +332,28 @@ def add_agent_end(failure: Failure, exit_: AgentExit) -> Failure:
     said = exit_.output_tail.strip()[-SAID_CHARS:]
     params = {**failure.params, "agentSaid": said} if said else failure.params
     failure = replace(failure, params=params)
-    if exit_.code == 0 and exit_.limit not in CUT_OFF_MESSAGES:
-        return failure
-    end = "; ".join(filter(None, (CUT_OFF_MESSAGES.get(exit_.limit, ""), _describe_exit(exit_))))
-    return replace(failure, message=f"{failure.message}; {end}", agent_end=end)
+    end = _describe_end(exit_, ERROR_LINES)
+    return replace(failure, message=f"{failure.message}; {end}", agent_end=end) if end else failure
 
 
-def _describe_exit(exit_: AgentExit) -> str:
+def describe_failed_agent(exit_: AgentExit) -> str:
+    """In one line how an agent failed, with the last line of its errors; else empty."""
+    report = (_own_report(exit_), exit_.failure_claim) if exit_.reports_failure else ()
+    return "; ".join(filter(None, (": ".join(filter(None, report)), _describe_end(exit_, 1))))
+
+
+def _describe_end(exit_: AgentExit, lines: int) -> str:
+    """How an agent ended that was cut off or failed, with the last `lines` that it wrote."""
+    words = (CUT_OFF_MESSAGES.get(exit_.limit, ""), _describe_exit(exit_, lines))
+    return "; ".join(filter(None, words))
+
+
+def _describe_exit(exit_: AgentExit, lines: int) -> str:
     if exit_.code == 0:
         return ""
     number = _signal_number(exit_)
     end = f"was killed by signal {number}" if number else f"ended with exit code {exit_.code}"
-    excerpt = _last_words(exit_)
+    excerpt = _last_words(exit_, lines)
     return f"the agent {end}: {excerpt}" if excerpt else f"the agent {end}"
 
 
@@ -369,11 +379,11 @@ def _add_last_words(failure: Failure, exit_: AgentExit) -> Failure:
     return replace(failure, message=f"{failure.message}: {excerpt}") if excerpt else failure
 
 
-def _last_words(exit_: AgentExit) -> str:
+def _last_words(exit_: AgentExit, count: int = ERROR_LINES) -> str:
     """The last lines of stderr, or of the output of a program that writes nothing to stderr."""
     text = exit_.stderr_tail.strip() or exit_.output_tail.strip()
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return " | ".join(lines[-ERROR_LINES:])[-ERROR_CHARS:]
+    return " | ".join(lines[-count:])[-ERROR_CHARS:]
 
 
 def _needs_person(exit_: AgentExit) -> Failure:

@@ -378,7 +378,9 @@ def _with_findings(
     texts = [text.removeprefix(known) for text in messages]
     words = "; ".join((nothing.message, *texts, *exit_classification.name_failed_checks(verdict)))
     params = {**failure.params, "exitCode": exit_.code}
-    return replace(combined, message=words, items=failure.items, params=params)
+    # Screens show the first item instead of the message.
+    end = exit_classification.describe_failed_agent(exit_)
+    return replace(combined, message=words, items=failure.items, params=params, agent_end=end)
 
 
 def _with_left_out_files(task: Task, failure: Failure) -> Failure:
