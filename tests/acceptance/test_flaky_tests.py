@@ -127,11 +127,17 @@ def test_a_flaky_test_without_a_quarantine_lands_if_every_rerun_passes_and_is_no
     """Formerly it was missed among the tests that passed, as if the change had removed it."""
     checks = flaky_suite(project, "FPP")
 
-    assert run_tasks(project, checks, "a").code == 0
+    done = run_tasks(project, checks, "a")
+    status, merged = project.yaoki("status"), project.yaoki("merge")
 
-    assert project.task("a")["attempt"] == 1
+    assert done.code == 0, done.out
+    landed = project.task("a")
+    assert landed["attempt"] == 1
     (result,) = suite_results(project, "a")
     assert (result["outcome"], result["quarantined"], result["tests"]) == ("FLAKY", [], 2)
+    assert "note: a landed with flaky check suite" in done.out
+    assert f"{landed['landed'][:10]}  flaky: suite" in status.out
+    assert "landed with flaky checks: a (suite)" in merged.out
 
 
 def test_a_deterministic_failure_is_red_although_the_test_is_in_quarantine(

@@ -734,7 +734,7 @@ def test_a_check_that_failed_again_in_several_attempts_is_told_once() -> None:
     assert list(describe_reruns([failed, other, failed, failed, flaky, unsteady])) == [
         "check tests of login failed in 3 attempts, also when it was run again (15 s)",
         "check tests of logout failed, also when it was run again (5 s)",
-        "check tests of login flaky in 2 s, run again 1 time in 3 s",
+        "check tests of login was flaky: failed in 2 s, run again 1 time in 3 s",
         "check tests of search failed, but passed in 1 re-run on the same commit (5 s)",
     ]
 

@@ -229,17 +229,42 @@ def load_last_judgments(app: App, run: Run) -> dict[str, Judgment]:
 
 def find_indistinct_work(app: App, view: RunView) -> tuple[str, ...]:
     """The landed tasks that no check tells from their base."""
-    from yaoki.views.indistinct import JUDGMENT, find_indistinct_tasks
+    from yaoki.views.indistinct import find_indistinct_tasks
 
-    landed = {str(task.row.id): task.row.landed_commit for task in view.landed_tasks}
-    judgments = _read_entries(app, view.run, (JUDGMENT,)) if landed else ()
-    return find_indistinct_tasks(judgments, landed)
+    return find_indistinct_tasks(*_read_landed_judgments(app, view))
 
 
 def with_landing_facts(app: App, view: RunView) -> RunView:
     """The view of a run with its newest merge, and with the landed work that is in doubt."""
-    indistinct = find_indistinct_work(app, view)
-    return replace(view, last_merge=find_last_merge(app, view), indistinct_task_ids=indistinct)
+    from yaoki.views.flaky_checks import find_flaky_checks
+    from yaoki.views.indistinct import find_indistinct_tasks
+
+    judgments, landed = _read_landed_judgments(app, view)
+    return replace(
+        view,
+        last_merge=find_last_merge(app, view),
+        indistinct_task_ids=find_indistinct_tasks(judgments, landed),
+        flaky_checks=find_flaky_checks(judgments, landed),
+    )
+
+
+def describe_flaky_work(app: App, run: Run) -> str:
+    """The landed tasks of a run with their flaky checks; empty if there is none."""
+    from yaoki.views.flaky_checks import describe_flaky_landings, find_flaky_checks
+
+    view = _view_tasks(app, run)
+    names = {str(task.row.id): task.row.name for task in view.tasks}
+    return describe_flaky_landings(names, find_flaky_checks(*_read_landed_judgments(app, view)))
+
+
+def _read_landed_judgments(
+    app: App, view: RunView
+) -> tuple[Sequence[JournalEntry], Mapping[str, str]]:
+    """The judgments of the run, and by task the commits that have landed."""
+    from yaoki.views.indistinct import JUDGMENT
+
+    landed = {str(task.row.id): task.row.landed_commit for task in view.landed_tasks}
+    return _read_entries(app, view.run, (JUDGMENT,)) if landed else [], landed
 
 
 def load_warnings(app: App, run: Run) -> RunWarnings:

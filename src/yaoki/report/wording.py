@@ -107,7 +107,8 @@ def describe_reruns(reruns: Sequence[Data]) -> Iterator[str]:
             yield f"{subject} {failed}, {again} ({format_duration(seconds)})"
         else:
             first, *again = runs[-1]["seconds"]
-            yield f"{subject} {outcome.lower()}{run_times(outcome, first, again)}"
+            how = "was flaky: failed" if outcome == Outcome.FLAKY else outcome.lower()
+            yield f"{subject} {how}{run_times(outcome, first, again)}"
 
 
 def stop_reasons(tasks: Sequence[Data]) -> dict[str, str]:

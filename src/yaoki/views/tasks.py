@@ -149,6 +149,8 @@ class RunView:
     last_merge: LastMerge | None = None
     # Landed tasks whose checks all pass without their work; None where nobody asked for it.
     indistinct_task_ids: tuple[str, ...] | None = None
+    # By landed task the checks that failed and passed on its commit; empty where nobody asked.
+    flaky_checks: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def last_iteration_words(self) -> str:

@@ -140,22 +140,22 @@ def task_lines(
     now: datetime,
     names: Mapping[str, str],
     last_events: Mapping[str, datetime] | None = None,
-    inherited_waivers: Mapping[str, Sequence[str]] | None = None,
+    doubts: Mapping[str, str] | None = None,
 ) -> list[str]:
     """Lines of tasks: number, name, state, attempt, and the reason of the state.
 
-    `last_events`: when something was last recorded about an active task.  `inherited_waivers`: the
-    checks of a landed task whose failures a person waived for work that landed before.
+    `last_events`: when something was last recorded about an active task.  `doubts`: what else is to
+    be said about the checks of a landed task.
     """
     views = list(views)
-    recorded, inherited = last_events or {}, inherited_waivers or {}
+    recorded, doubtful = last_events or {}, doubts or {}
     rows = [
         (
             str(v.row.n),
             clean_line(v.row.name, NAME_CHARS),
             *_state_words(v),
             _detail_words(v, now, names)
-            + _inherited_words(inherited.get(v.row.id, ()))
+            + doubtful.get(v.row.id, "")
             + _silence_words(recorded.get(v.row.id), now),
         )
         for v in views
@@ -172,10 +172,6 @@ def _state_words(view: TaskView) -> tuple[str, str]:
     # A final check that passed has made nothing that could be attempted again.
     is_verified = row.state is State.DONE and is_proof(view)
     return where, f"attempt {row.attempt}" if row.attempt and not is_verified else ""
-
-
-def _inherited_words(checks: Sequence[str]) -> str:
-    return f"  waived for earlier work: {clean_line(', '.join(checks))}" if checks else ""
 
 
 def _silence_words(last_event: datetime | None, now: datetime) -> str:

@@ -62,7 +62,7 @@ def merge(
     since the run started, the merge commit is verified first.
     """
     from yaoki.app import commands
-    from yaoki.app.run_view import list_refused_undos
+    from yaoki.app.run_view import describe_flaky_work, list_refused_undos
 
     with open_app(repo) as app:
         refuse_agents(app)
@@ -82,7 +82,8 @@ def merge(
             f"{clean_line(result.branch)} {MERGE_WORDS[result.how]}: it is at "
             f"{result.commit[:10]}{clean_line(also)}"
         )
-        for words in (*result.notes, *list_refused_undos(app, found)):
+        notes = (*result.notes, describe_flaky_work(app, found), *list_refused_undos(app, found))
+        for words in filter(None, notes):
             print_wrapped(clean_line(words))
         print_next_command(f"git log {found.base[:10]}..{clean_line(result.branch)}")
     return 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,7 @@ import click
 
 from yaoki.app.saved_attempts import describe_earlier_work
 from yaoki.core.decide.escalation import further_waivers
-from yaoki.core.model import Choice, State, TaskId
+from yaoki.core.model import Choice, Outcome, State, TaskId
 from yaoki.core.model.names import explain_check_name
 from yaoki.core.run_status import RunStatus
 from yaoki.core.text import format_count, list_some
@@ -276,28 +276,35 @@ def _print_landed(app: App, view: RunView) -> None:
     for text in align_columns(rows):
         print_wrapped(f"    {text}")
     _print_rest(made)
-    _print_waived(view, {task_id: one.outcomes for task_id, one in judgments.items()})
+    _print_doubts(view, {task_id: one.outcomes for task_id, one in judgments.items()})
 
 
-def _print_waived(view: RunView, outcomes: Mapping[str, Mapping[str, str]]) -> None:
-    """Name the tasks that are done although a check of theirs did not pass."""
-    lines = []
-    for task in view.tasks:
-        found = outcomes.get(task.row.id, {}) if task.row.state is State.DONE else {}
-        waived = (explain_check_name(name) for name, one in found.items() if one == "WAIVED")
-        names = [clean_line(name, NAME_CHARS) for name in waived]
-        if names:
-            checks = f"{'check' if len(names) == 1 else 'checks'} {list_some(names, SHOWN)}"
-            done = "is done" if is_proof(task) else "landed"
-            name = clean_line(task.row.name, NAME_CHARS)
-            lines.append(f"  note: {name} {done} with {checks} waived by a person")
-    for line in lines[:SHOWN]:
-        print_wrapped(paint(line, "yellow"))
-    if len(lines) > SHOWN:
-        print_wrapped(f"  … {len(lines) - SHOWN} more have checks that a person waived")
+def _print_doubts(view: RunView, outcomes: Mapping[str, Mapping[str, str]]) -> None:
+    """Name the tasks that are done although a check of theirs did not pass, or not at once."""
+    done = [task for task in view.tasks if task.row.state is State.DONE]
+    found = [(task, outcomes.get(task.row.id, {})) for task in done]
+    waived = [line for one in found for line in _doubt_note(*one, Outcome.WAIVED)]
+    flaky = [line for one in found for line in _doubt_note(*one, Outcome.FLAKY)]
+    for lines, rest in ((waived, "checks that a person waived"), (flaky, "flaky checks")):
+        for line in lines[:SHOWN]:
+            print_wrapped(paint(line, "yellow"))
+        if len(lines) > SHOWN:
+            print_wrapped(f"  … {len(lines) - SHOWN} more have {rest}")
     proofs = [task.row.state for task in view.tasks if is_proof(task)]
     if view.status is RunStatus.DONE and proofs[-1:] == [State.DONE]:
         print_wrapped("  the whole run branch was verified again after that")
+
+
+def _doubt_note(task: TaskView, outcomes: Mapping[str, str], outcome: Outcome) -> Iterator[str]:
+    """A note if checks of the task had this outcome on its commit."""
+    found = (explain_check_name(name) for name, one in outcomes.items() if one == outcome)
+    names = [clean_line(name, NAME_CHARS) for name in found]
+    if not names:
+        return
+    checks = f"{'check' if len(names) == 1 else 'checks'} {list_some(names, SHOWN)}"
+    with_ = f"{checks} waived by a person" if outcome is Outcome.WAIVED else f"flaky {checks}"
+    done = "is done" if is_proof(task) else "landed"
+    yield f"  note: {clean_line(task.row.name, NAME_CHARS)} {done} with {with_}"
 
 
 def _print_rest(tasks: Sequence[TaskView]) -> None:

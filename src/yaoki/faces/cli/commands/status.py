@@ -97,8 +97,8 @@ def print_status(app: App, view: RunView, *, workers: bool = False) -> None:
     _print_forecast(view)
     shown = most_important_tasks(view)
     last_events = _last_events(app, shown)
-    inherited = _inherited_waivers(app, view)
-    for text in task_lines(shown, app.clock.now(), task_names(view), last_events, inherited):
+    doubts = _describe_doubts(app, view)
+    for text in task_lines(shown, app.clock.now(), task_names(view), last_events, doubts):
         print_wrapped(f"  {text}")
     if left_out := len(without_replaced_proofs(view)) - len(shown):
         print_wrapped(f"  … {left_out} more: yaoki status {run.id} --json")
@@ -182,6 +182,20 @@ def _last_events(app: App, shown: Sequence[TaskView]) -> dict[str, datetime]:
         for task_id in active
     }
     return {task_id: entries[0].at for task_id, entries in pages.items() if entries}
+
+
+def _describe_doubts(app: App, view: RunView) -> dict[str, str]:
+    """By landed task its checks that failed, though its own waivers do not name them."""
+    lists = (
+        ("waived for earlier work", _inherited_waivers(app, view)),
+        ("flaky", view.flaky_checks),
+    )
+    found: dict[str, str] = {}
+    for title, by_task in lists:
+        for task_id, checks in by_task.items():
+            words = f"  {title}: {clean_line(', '.join(checks))}" if checks else ""
+            found[task_id] = found.get(task_id, "") + words
+    return found
 
 
 def _inherited_waivers(app: App, view: RunView) -> dict[str, list[str]]:
