@@ -119,27 +119,36 @@ def test_other_changes_of_untracked_files_stay_a_warning(project: Project) -> No
 
 
 @pytest.mark.full
-def test_a_new_file_is_noted_by_one_of_the_tasks_that_are_active(project: Project) -> None:
-    """Both agents are at work when the file appears."""
-    flag, stray = project.folder / "b-works", project.repo / "stray.txt"
+def test_a_change_is_reported_by_one_of_the_tasks_that_are_active(project: Project) -> None:
+    """Agents `a` and `b` are at work when the file appears, `c` and `d` when README changes.  After
+    them `e` changes README back, and `f` again to the same content.
+    """
+    here, stray, readme = project.folder, project.repo / "stray.txt", project.repo / "README"
     waits = "until test -e {}; do sleep 0.05; done"
-    writes_it = ["sh", "-ec", f"{waits.format(flag)}; echo x > {stray}"]
-    sees_it = ["sh", "-ec", f"touch {flag}; {waits.format(stray)}"]
+    edits = f"cp {readme} {here}/before; echo x > {readme}; touch {here}/edited"
+    acts = {
+        "a": f"{waits.format(here / 'b-works')}; echo x > {stray}",
+        "b": f"touch {here}/b-works; {waits.format(stray)}",
+        "c": f"{waits.format(here / 'd-works')}; {edits}",
+        "d": f"touch {here}/d-works; {waits.format(here / 'edited')}",
+        "e": f"cp {here}/before {readme}",
+        "f": f"echo x > {readme}",
+    }
+    needs = {"c": ["a", "b"], "d": ["a", "b"], "e": ["c", "d"], "f": ["e"]}
     plan = a_plan(
-        {
-            "a": [[*writes("a.txt"), {"run": writes_it}]],
-            "b": [[*writes("b.txt"), {"run": sees_it}]],
-        },
-        [{"id": "a", "checks": ["a"]}, {"id": "b", "checks": ["b"]}],
-        {"a": file_contains("a.txt"), "b": file_contains("b.txt")},
+        {n: [[*writes(f"{n}.txt"), {"run": ["sh", "-ec", act]}]] for n, act in acts.items()},
+        [{"id": name, "checks": [name], "needs": needs.get(name, [])} for name in acts],
+        {name: file_contains(f"{name}.txt") for name in acts},
     )
 
     done = project.yaoki("run", project.plan(plan), "--parallel", "2")
 
     assert done.code == 0, done.out + done.err
     assert [*noted(project, "a"), *noted(project, "b")] == [["stray.txt"]]
+    changed = {name: noted(project, name, "CHECKOUT_CHANGED") for name in acts}
+    assert [*changed["c"], *changed["d"]] == [["checkout/files (README)"]]
+    assert (len(changed["e"]), len(changed["f"])) == (1, 1), "each is another change"
 
 
-def noted(project: Project, task: str) -> list[list[str]]:
-    entries = project.events(task)
-    return [e["data"]["what"] for e in entries if e["event"] == "CHECKOUT_FILES_ADDED"]
+def noted(project: Project, task: str, event: str = "CHECKOUT_FILES_ADDED") -> list[list[str]]:
+    return [e["data"]["what"] for e in project.events(task) if e["event"] == event]

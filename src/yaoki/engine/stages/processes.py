@@ -31,8 +31,15 @@ class AttemptProcesses:
 
     def agent_started_at(self, task: Task) -> float:
         """The time at which the agent of the attempt got its prompt; zero when it got none."""
+        return self._written_at(task, "prompt.md")
+
+    def agent_ended_at(self, task: Task) -> float:
+        """The time at which the agent of the attempt ended; zero when that is unknown."""
+        return self._written_at(task, "exit.json")
+
+    def _written_at(self, task: Task, name: str) -> float:
         try:
-            return (self.folder(task, task.attempt) / "prompt.md").lstat().st_mtime
+            return (self.folder(task, task.attempt) / name).lstat().st_mtime
         except OSError:
             return 0.0
 

@@ -51,7 +51,7 @@ UNTRACKED_STATE_PREFIXES = (f"{CHECKOUT}refs/", UNTRACKED)
 UNTRACKED_GROUP = f"{UNTRACKED}files"
 SHA_SHOWN = 12
 NAMES_SHOWN_MAX = 5
-ADDITIONS_MAX = 1000
+REPORTS_MAX = 1000
 SHIM_KILLED = (
     "the shim that runs the agent was killed while its worker was alive: "
     "do not end processes that you did not start"
@@ -85,6 +85,8 @@ class WorkStage:
         self._settings = settings
         # New files of the checkout, by run and name, with the task whose attempt reported them.
         self._reported_additions: dict[tuple[str, str], str] = {}
+        # Its other changes, by run, name and hash, with the task and the end of its agent.
+        self._reported_changes: dict[tuple[str, str, str], tuple[str, float]] = {}
 
     def work(self, run: Run, task: Task, claim: ClaimContext) -> StageReport:
         if task.taken_over:
@@ -300,11 +302,30 @@ class WorkStage:
         The same task reports it again, because its first report may have been refused.
         """
         reported = self._reported_additions
-        if len(reported) > ADDITIONS_MAX:
+        if len(reported) > REPORTS_MAX:
             reported.clear()
         return tuple(
             name for name in names if reported.setdefault((task.run_id, name), task.id) == task.id
         )
+
+    def _unreported_changes(
+        self, task: Task, names: Sequence[str], now: Mapping[str, str]
+    ) -> Iterator[str]:
+        """Each change once per run: tasks that are active at the same time see the same change.
+
+        An attempt that began after the agent of the other one had ended sees another change, even
+        to the same content.  As for additions, the same task reports it again.
+        """
+        started_at, reported = self._attempts.agent_started_at(task), self._reported_changes
+        if len(reported) > REPORTS_MAX:
+            reported.clear()
+        mine = task.id, self._attempts.agent_ended_at(task)
+        for name in names:
+            key = task.run_id, name, now.get(name, "")
+            other, ended_at = reported.setdefault(key, mine)
+            if other == task.id or not 0 < started_at < ended_at:
+                reported[key] = mine
+                yield name
 
     def _changed_protected(
         self, task: Task
@@ -329,7 +350,8 @@ class WorkStage:
         tampered = tuple(name for name in names if name not in checkout)
         if all(_is_plain_addition(name, before, now) for name in comparable):
             return tampered, (), tuple(name.removeprefix(UNTRACKED) for name in comparable)
-        described = (_with_remedy(name, before.get(name, "")) for name in comparable)
+        unreported = self._unreported_changes(task, comparable, now)
+        described = (_with_remedy(name, before.get(name, "")) for name in unreported)
         detailed = (self._with_files(task, name) for name in described)
         return tampered, tuple(detailed), ()
 
