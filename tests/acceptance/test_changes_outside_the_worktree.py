@@ -108,9 +108,11 @@ def test_other_changes_of_untracked_files_stay_a_warning(project: Project) -> No
     plan = a_plan(script, tasks, {name: file_contains(f"{name}.txt") for name in acts})
 
     done = project.yaoki("run", project.plan(plan), "--parallel", "1")
+    watched, once = project.yaoki("watch"), project.yaoki("watch", "--once")
 
     assert done.code == 0, done.out + done.err
     assert done.out.count("  warning: ") == 8, "while it runs, and at its end"
+    assert (watched.out.count("  warning: "), once.out.count("  warning: ")) == (4, 0)
     for name, (_, what) in acts.items():
         told = [e["data"] for e in project.events(name) if e["event"] == "CHECKOUT_CHANGED"]
         assert [data["what"] for data in told] == ([what] if what else []), name

@@ -163,7 +163,7 @@ def print_summary(app: App, view: RunView, *, stopped: bool = False, stop_words:
         _print_waiting(app, view, stopped=stopped)
     for note in view.unlanded_optional_tasks[:SHOWN]:
         print_wrapped(f"  note: {_unlanded_note(note, view)}")
-    _print_warnings(app, view)
+    print_warnings(app, view)
     print_wrapped(f"  full report: yaoki report {run.id}")
     if view.partial_merge_note and not stopped:
         print_wrapped(paint(f"  {view.partial_merge_note}", "yellow"))
@@ -209,7 +209,7 @@ def _print_waiting(app: App, view: RunView, *, stopped: bool) -> None:
         print_wrapped(f"  … {len(waits) - WAITS_SHOWN} more are waiting: yaoki status")
 
 
-def _print_warnings(app: App, view: RunView) -> None:
+def print_warnings(app: App, view: RunView) -> None:
     """Warnings scroll by while agents work, so they are repeated at the end."""
     from yaoki.app.run_view import load_warnings
 

@@ -396,5 +396,8 @@ def watch(run: str, once: bool, repo: Path) -> int:
                 )
             following.follow_and_close(rest, lambda s: app.clock.sleep(timedelta(seconds=s)))
             view = load_run_view(app, app.reads.run(found.id))
-        status_screen.print_status(app, view)
+        from yaoki.app.run_view import with_landing_facts
+
+        view = with_landing_facts(app, view)
+        status_screen.print_status(app, view, warnings=not once)
         return view.exit_code

@@ -78,8 +78,8 @@ def status(
         return view.exit_code if exit_code else 0
 
 
-def print_status(app: App, view: RunView, *, workers: bool = False) -> None:
-    """A head, the tasks, the workers if wanted, the next command."""
+def print_status(app: App, view: RunView, *, workers: bool = False, warnings: bool = False) -> None:
+    """A head, the tasks, the workers and the warnings if wanted, the next command."""
     from yaoki.app.run_view import list_refused_undos
 
     run = view.run
@@ -102,7 +102,8 @@ def print_status(app: App, view: RunView, *, workers: bool = False) -> None:
         print_wrapped(f"  {text}")
     if left_out := len(without_replaced_proofs(view)) - len(shown):
         print_wrapped(f"  … {left_out} more: yaoki status {run.id} --json")
-    if view.indistinct_task_ids:
+    # The warnings name them as well.
+    if view.indistinct_task_ids and not warnings:
         names = _name_tasks(view, view.indistinct_task_ids)
         print_wrapped(paint(f"{names}: {INDISTINCT_WORDS}", "yellow"))
     for account in app.store.accounts():
@@ -116,6 +117,10 @@ def print_status(app: App, view: RunView, *, workers: bool = False) -> None:
         print_wrapped(paint(clean_line(view.merge_obstacle), "yellow"))
     for note in (*view.unmerged_revert_notes, *list_refused_undos(app, run)):
         print_wrapped(paint(clean_line(note), "yellow"))
+    if warnings:
+        from yaoki.faces.cli.commands.report import print_warnings
+
+        print_warnings(app, view)
     if workers:
         _print_other_questions(app, view)
     print_next_command(view.next_command)
