@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -209,7 +210,8 @@ def test_work_that_is_taken_along_loses_no_test_of_the_branch(project: Project) 
     meet = f"test ! -f test_p.py || {{ {both_run}; }}"
     gate = {"shell": f"! grep -x wrong *.txt || exit 1; {looked}; {tell}; {meet}", "rerun": False}
     pytest_check = {"run": ["python3", "-m", "pytest", "-q"], "env": WITHOUT_PLUGINS}
-    tasks = [{"id": name, "retry": {"max_retries": 1 if name == "bad" else 0}} for name in acts]
+    tries = {"bad": 1, "t0": 0, "t1": 1}
+    tasks = [{"id": name, "retry": {"max_retries": tries[name]}} for name in acts]
     plan = a_plan(acts, tasks, {"gate": gate, "tests": pytest_check})
 
     done = project.yaoki("run", project.plan(plan), "--parallel", "4", "--quiet")
@@ -217,6 +219,11 @@ def test_work_that_is_taken_along_loses_no_test_of_the_branch(project: Project) 
     assert done.code == 4, done.out + done.err
     assert [project.task(name)["state"] for name in acts] == ["DONE", "DONE", "ESCALATED"]
     assert "test-integrity" in project.task("t1")["question"]
+    told = project.prompt(project.task("t1"), 2)
+    assert "passed its checks by itself. It fails only together with the changes that" in told
+    command = re.search(r"`git (diff \w+\.\.\w+)` shows them", told)
+    assert command is not None, told
+    assert project.git(*command[1].split(), "--name-only").split()[-1] == "test_p.py"
     assert "1, 2, 3, 4" in project.git("show", f"{run_branch(project)}:prog.py")
 
 

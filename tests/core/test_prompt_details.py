@@ -9,7 +9,15 @@ import pytest
 
 from tests.builders import a_failure, a_policy, a_spec, a_task
 from yaoki.core.model import CriterionLevel, FailedCheck, Failure, FailureKind, Task, TaskKind, Work
-from yaoki.core.prompt import BUDGETS, NO_EARLIER_CHANGES, RED_RULES, compose_prompt, fence
+from yaoki.core.model.outcome import LANDED_SINCE_PARAM
+from yaoki.core.prompt import (
+    BUDGETS,
+    NO_EARLIER_CHANGES,
+    PASSED_ALONE,
+    RED_RULES,
+    compose_prompt,
+    fence,
+)
 
 HINT = "Run make check first."
 
@@ -101,6 +109,21 @@ def test_an_agent_that_can_ask_gets_english_where_its_language_has_no_text(
 )
 def test_a_fence_is_no_longer_than_its_text_demands(text: str, bar: int) -> None:
     assert fence(text).split("\n", 1)[0] == "`" * bar
+
+
+@pytest.mark.spec("7.2", "3.4")
+@pytest.mark.parametrize("language", ["en", "ja", "fr"])
+def test_an_agent_reads_that_its_work_fails_only_with_what_landed_meanwhile(language: str) -> None:
+    since = {LANDED_SINCE_PARAM: f"{'a' * 40}..{'b' * 40}"}
+    failure = a_failure(message="1 test failed", params=since)
+    task = a_task(spec=a_spec(language=language), feedback=failure)
+    words = PASSED_ALONE.get(language, PASSED_ALONE["en"]).partition("`")[0]
+    command = f"`git diff {'a' * 12}..{'b' * 12}`"
+
+    for resumed in (True, False):
+        text = compose_prompt(task, session_resumed=resumed).text
+        assert 0 < text.index(words) < text.index(command) < text.index("1 test failed")
+    assert words not in compose_prompt(replace(task, feedback=a_failure())).text
 
 
 @pytest.mark.spec("7.3")

@@ -38,12 +38,13 @@ from yaoki.core.machine.events import (
     RetryDecided,
     RowRefused,
 )
-from yaoki.core.machine.evolution import fold_events
+from yaoki.core.machine.evolution import evolve, fold_events
 from yaoki.core.machine.journal_notes import JournalNote
-from yaoki.core.machine.request_events import Cancelled, Recalled
+from yaoki.core.machine.request_events import Cancelled, ChecksRevised, Recalled
 from yaoki.core.model import (
     AgentLimit,
     AttemptMode,
+    CheckRevision,
     Counts,
     Failure,
     FailureKind,
@@ -64,7 +65,7 @@ from yaoki.core.model import (
     Verdict,
     WaitReason,
 )
-from yaoki.core.model.outcome import OUTSIDE_CHANGE_PARAM
+from yaoki.core.model.outcome import LANDED_SINCE_PARAM, OUTSIDE_CHANGE_PARAM
 from yaoki.core.model.stage_report import (
     AgentLost,
     BisectResult,
@@ -706,6 +707,46 @@ def test_an_accepted_plan_becomes_tasks_with_its_landing(pause: Pause | None, wo
         Planned(("a", "b"), {"a": "x-1"}, words, specs=specs),
         Landed("c0ffee"),
     )
+
+
+@pytest.mark.spec("3.4", "7.2")
+@pytest.mark.parametrize(
+    ("cause", "onto", "since"),
+    [
+        (RefusalCause.MOVED, "later", "first..later"),
+        (RefusalCause.WAITED, "later", "first..later"),
+        (RefusalCause.UNKNOWN, "later", "first..later"),
+        (RefusalCause.UNKNOWN, "first", None),
+        (RefusalCause.PREDECESSOR, "later", None),
+        (RefusalCause.COMPANION, "later", None),
+    ],
+)
+def test_work_that_passed_before_others_landed_fails_only_together_with_theirs(
+    cause: RefusalCause, onto: str, since: str | None
+) -> None:
+    """What it passed on top of must itself have landed."""
+    landing = an_active_task(Stage.LAND)
+    passed = replace(landing, work=replace(landing.work, onto="first"))
+    again = fold_events(passed, decide_events(passed, CommitNotLanded(onto, cause)))
+    failed = replace(verified(Verdict((a_finding(FAILED),))), onto=onto)
+
+    failure = the_retry(decide_events(again, failed)).failure
+    rechecked = evolve(again, ChecksRevised(CheckRevision(2)))
+    revised = the_retry(decide_events(rechecked, replace(failed, check_revision=2)))
+
+    assert failure.params.get(LANDED_SINCE_PARAM) == since
+    assert LANDED_SINCE_PARAM not in revised.failure.params, "it has not passed the new checks"
+
+
+@pytest.mark.spec("3.4")
+def test_a_check_that_could_not_run_says_nothing_about_what_landed_meanwhile() -> None:
+    landing = an_active_task(Stage.LAND)
+    passed = replace(landing, stage=Stage.VERIFY, work=replace(landing.work, passed_onto="first"))
+    broken = Verdict((a_finding(Outcome.BROKEN, transient=True),))
+
+    failure = the_retry(decide_events(passed, verified(broken))).failure
+
+    assert LANDED_SINCE_PARAM not in failure.params
 
 
 @pytest.mark.spec("3.4")

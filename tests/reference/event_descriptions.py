@@ -20,8 +20,9 @@ CLASSES: Mapping[str, str] = {
         "branch has moved), `predecessor` (a predecessor in the merge queue did not land), "
         "`waited` (the task waited beside the queue and now enters it behind tasks that have not "
         "landed yet), `companion` (a task that was verified with it was withdrawn), `answer` (the "
-        "answer of a plan task names a task that no longer exists), or `unknown`. Only older "
-        "journals have `why`, for a companion."
+        "answer of a plan task names a task that no longer exists), or `unknown`. `passed_onto` "
+        "is the commit of the run branch on which the work passed. Only older journals have `why`, "
+        "for a companion."
     ),
     "TASK_LANDED": "The branch is at the verified commit; the task is done.",
     "RETRY_DECISION": "The attempt failed and the task is retried at `due_at`.",

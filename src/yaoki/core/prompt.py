@@ -22,6 +22,7 @@ from yaoki.core.model import (
     TaskKind,
     TaskSpec,
 )
+from yaoki.core.model.outcome import LANDED_SINCE_PARAM
 from yaoki.core.text import as_sentence, bullet_some, clip_bytes, first_line
 
 BUDGETS: Mapping[str, int] = {
@@ -81,6 +82,14 @@ NO_EARLIER_CHANGES: Mapping[str, str] = {
     "ja": "以前の試行による変更は、このディレクトリには含まれていません。"
     "失敗した箇所を修正したり元に戻したりする必要はありません。"
     "同じ失敗を避けて、ここからタスクを行ってください。",
+}
+# Otherwise an agent looks for a fault in its own changes, which it cannot find there.
+PASSED_ALONE: Mapping[str, str] = {
+    "en": "The work of the last attempt passed its checks by itself. It fails only together with "
+    "the changes that landed meanwhile; `git diff {range}` shows them.",
+    "ja": "前回の試行の作業は、単独ではチェックに合格しました。"
+    "失敗するのは、その間に取り込まれた変更と合わせたときだけです。"
+    "その変更は `git diff {range}` で確認できます。",
 }
 HAND_OVER: Mapping[str, Mapping[str, str]] = {
     "en": {
@@ -155,6 +164,7 @@ def compose_prompt(
             failed = _write_failures(task, task.feedback, write_failure or describe_failure)
         except Exception as error:  # noqa: BLE001 - whatever a template does, the attempt must start
             failed, fault = GENERIC_HINT, f"{type(error).__name__}: {error}"
+        failed = "\n\n".join(filter(None, (_landed_since(task), failed)))
     fill = task.spec.planning_brief
     sections: tuple[tuple[str, str, str], ...] = (
         ("Rules", "rules", planner_prompt.PLANNER_RULES if fill else _rules(task, can_ask)),
@@ -213,6 +223,16 @@ def _earlier_changes(task: Task, changed_files: Sequence[str]) -> str:
     texts = EARLIER_CHANGES if changed_files else NO_EARLIER_CHANGES
     words = texts.get(task.spec.language, texts["en"])
     return words.format(base=task.work.base[:COMMIT_CHARS])
+
+
+def _landed_since(task: Task) -> str:
+    """For work that passed before others landed: its own changes alone are not at fault."""
+    commits = str(task.feedback.params.get(LANDED_SINCE_PARAM, "")) if task.feedback else ""
+    if not commits:
+        return ""
+    shown = "..".join(commit[:COMMIT_CHARS] for commit in commits.split(".."))
+    words = PASSED_ALONE.get(task.spec.language, PASSED_ALONE["en"])
+    return words.format(range=shown)
 
 
 def _write_failures(task: Task, failure: Failure, write: FailureWriter) -> str:

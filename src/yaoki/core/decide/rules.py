@@ -10,7 +10,11 @@ from yaoki.core.decide.agent_notes import git_config_warning, note_agent_end
 from yaoki.core.decide.failure_response import ClockAndChance, plan_retry_or_escalate
 from yaoki.core.decide.failures import make_failure, make_fault
 from yaoki.core.decide.same_at_base import SAME_AT_BASE
-from yaoki.core.decide.verdict_classification import classify_verdict, count_outside_change
+from yaoki.core.decide.verdict_classification import (
+    classify_verdict,
+    count_outside_change,
+    name_landed_since,
+)
 from yaoki.core.lazy_dataclass import replace
 from yaoki.core.machine.events import (
     AttemptStarted,
@@ -41,6 +45,7 @@ from yaoki.core.model import (
     FindingItem,
     Outcome,
     RecoveryStrategy,
+    RefusalCause,
     Stage,
     Task,
     TaskKind,
@@ -283,6 +288,7 @@ def _after_verify(
     if proven:
         return (*notes, judgment)
     failure = count_outside_change(classify_verdict(verdict, exit_), task.feedback, report.changed)
+    failure = name_landed_since(failure, task.work, report.onto)
     if report.bisect_result is not None:
         return (*notes, judgment, _culprit_found(report.bisect_result, failure))
     if verdict.passed and exit_ is not None and exit_.ended_cleanly:
@@ -422,11 +428,20 @@ def _recovery_note(group: Task, strategy: RecoveryStrategy) -> JournalNote:
     return JournalNote("RECOVERY_COMPLETE", data)
 
 
+# What the work was verified on is on the branch, not only in the merge queue.
+_PASSED_ALONE = frozenset({RefusalCause.MOVED, RefusalCause.WAITED, RefusalCause.UNKNOWN})
+
+
 def _after_refused_landing(
     task: Task, report: CommitNotLanded, moment: ClockAndChance
 ) -> tuple[Event, ...]:
     """Verify again; a landing that is refused each time is a fault of ours."""
-    refused = LandingRefused(report.head, cause=report.cause, avoids_queue=report.avoids_queue)
+    refused = LandingRefused(
+        report.head,
+        cause=report.cause,
+        avoids_queue=report.avoids_queue,
+        passed_onto=task.work.onto if report.cause in _PASSED_ALONE else "",
+    )
     if task.work.landing_refusals < task.spec.policy.landing_refusals_max:
         return (refused,)
     times = format_count(task.work.landing_refusals + 1, "time")

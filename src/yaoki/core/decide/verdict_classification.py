@@ -28,8 +28,13 @@ from yaoki.core.model import (
     Outcome,
     Reason,
     Verdict,
+    Work,
 )
-from yaoki.core.model.outcome import OUTSIDE_CHANGE_PARAM, PASSED_ON_BASE_PARAM
+from yaoki.core.model.outcome import (
+    LANDED_SINCE_PARAM,
+    OUTSIDE_CHANGE_PARAM,
+    PASSED_ON_BASE_PARAM,
+)
 from yaoki.core.model.patterns import PATTERNS
 from yaoki.core.text import clip_bytes
 from yaoki.errors import FatalCode
@@ -115,6 +120,14 @@ def count_outside_change(
     is_same = before is not None and before.fingerprint == failure.fingerprint
     earlier = before.params.get(OUTSIDE_CHANGE_PARAM, 0) if before and is_same else 0
     return replace(failure, params={**failure.params, OUTSIDE_CHANGE_PARAM: earlier + 1})
+
+
+def name_landed_since(failure: Failure, work: Work, onto: str) -> Failure:
+    """Name what has landed since the same work passed: only together with that it fails."""
+    passed = work.passed_onto
+    if not passed or passed == onto or not failure.check or failure.is_our_fault:
+        return failure
+    return replace(failure, params={**failure.params, LANDED_SINCE_PARAM: f"{passed}..{onto}"})
 
 
 def _without_proof(verdict: Verdict) -> str:

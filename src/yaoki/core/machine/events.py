@@ -243,7 +243,7 @@ class Judged:
 class LandingRefused:
     """`avoids_queue`: the next proof is of the branch as it is, because the queued tasks are likely
     to fail.  `why`: only older journals have it, where a task that was verified with it was
-    withdrawn.
+    withdrawn.  `passed_onto`: the commit on which it passed, unless the queue alone had it.
     """
 
     NAME: ClassVar[str] = "LAND_REFUSED"
@@ -251,6 +251,7 @@ class LandingRefused:
     why: str = ""
     cause: RefusalCause = RefusalCause.MOVED
     avoids_queue: bool = False
+    passed_onto: str = ""
 
 
 @dataclass(frozen=True, slots=True)

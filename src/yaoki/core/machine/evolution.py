@@ -191,8 +191,8 @@ def evolve(task: Task, event: Event) -> Task:
             return apply_judgment(task, event)
         case JointProofFailed():
             return apply_joint_proof_failed(task)
-        case LandingRefused(avoids_queue=avoids_queue):
-            return apply_landing_refused(task, avoids_queue=avoids_queue)
+        case LandingRefused():
+            return apply_landing_refused(task, event)
         case Landed(commit=commit):
             return apply_landed(task, commit)
         case RetryDecided():

@@ -9,6 +9,7 @@ from yaoki.core.machine.events import (
     AgentRunLost,
     AttemptStarted,
     Judged,
+    LandingRefused,
     LeaseReleased,
     PromptSent,
 )
@@ -168,14 +169,15 @@ def apply_recovery_started(task: Task, strategy: RecoveryStrategy, failed: tuple
     )
 
 
-def apply_landing_refused(task: Task, *, avoids_queue: bool) -> Task:
+def apply_landing_refused(task: Task, event: LandingRefused) -> Task:
     counts = replace(task.counts, refused_landings=task.counts.refused_landings + 1)
     work = replace(
         task.work,
         verified_commit="",
         onto="",
         landing_refusals=task.work.landing_refusals + 1,
-        avoids_queue=avoids_queue,
+        avoids_queue=event.avoids_queue,
+        passed_onto=event.passed_onto or task.work.passed_onto,
     )
     return replace(task, stage=Stage.VERIFY, counts=counts, work=work)
 
@@ -285,13 +287,15 @@ def apply_checks_revised(task: Task, event: ChecksRevised) -> Task:
         feedback=None if event.feedback_is_void else task.feedback,
         check_revision=revision,
         question=_question_after_revision(task, revision),
+        # It has not passed the new checks.
+        work=replace(task.work, passed_onto=""),
     )
     if task.state is State.DONE or (task.state is State.ACTIVE and task.stage is Stage.LAND):
         before = CheckRevision.of(task.spec, task.check_revision_number)
         return replace(revised, earlier_checks=task.earlier_checks or before)
     if task.stage is not Stage.LAND:
         return revised
-    unproven = replace(task.work, verified_commit="", onto="")
+    unproven = replace(revised.work, verified_commit="", onto="")
     unverified = replace(revised, stage=Stage.VERIFY, work=unproven)
     return _return_to_race(unverified) if event.proof_is_void else unverified
 

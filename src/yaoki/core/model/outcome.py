@@ -41,6 +41,8 @@ OUTSIDE_CHANGE_PARAM = "sameOutsideChange"
 # In the params of a finding: the check, or each test that fails now, passed on the base; so the
 # task's work caused the failure.
 PASSED_ON_BASE_PARAM = "passedOnBase"
+# In the params of a failure: the range of commits that landed after the same work had passed.
+LANDED_SINCE_PARAM = "landedSince"
 # The param of a finding whose check was ended at its deadline.
 TIMED_OUT_PARAM = "timedOut"
 # In the params of a conflict: files in which the work itself has markers of an earlier conflict.

@@ -154,6 +154,8 @@ class Work:
     exit: AgentExit | None = None
     # Made when the agent has ended; None in an attempt without an agent.
     queue_choice: QueueChoice | None = None
+    # The commit of the run branch on which its checks passed, before others landed.
+    passed_onto: str = ""
     # Proofs that failed with the work of other tasks in them.
     joint_failures: int = 0
     # Proofs that failed on top of work that did not land.
