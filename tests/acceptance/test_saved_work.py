@@ -66,6 +66,12 @@ def test_the_work_of_a_person_in_a_task_whose_need_is_given_up_is_saved_and_list
     assert listed.out.splitlines()[-1] == f"next: {command}"
     project.yaoki("recover", blocked["id"], "--attempt", "1", "--branch", "mine")
     assert project.git("show", "mine:person.txt") == "mine"
+    kept = project.query("report", "--json").document["kept"]["work"]
+    saved = [one for one in kept if one["task"] == blocked["id"]]
+    assert len(saved) > 1, "the agent's work, and the same with the person's"
+    for n, one in enumerate(saved):
+        project.yaoki(*one["command"].replace("NAME", f"saved-{n}").split()[1:])
+        assert project.git("rev-parse", f"saved-{n}") == one["commit"], one
 
 
 @pytest.mark.full

@@ -378,15 +378,21 @@ def test_a_check_that_passed_with_a_nonzero_exit_code_has_its_reason() -> None:
 @pytest.mark.spec("8.2")
 def test_saved_work_is_listed_unless_it_is_on_the_run_branch() -> None:
     rows = [*landed(1), a_row(2, State.CANCELLED)]
+    """The command names the ref of an attempt that was saved twice."""
     works = [
-        SavedWork(f"{RUN.id}-{task}", 1, f"refs/yaoki/work/{task}", commit, NOW, "s")
-        for task, commit in ((1, name(8)), (2, name(1)), (2, name(9)))
+        SavedWork(f"{RUN.id}-{task}", attempt, f"refs/yaoki/work/{label}", commit, NOW, "s")
+        for task, attempt, label, commit in (
+            *((1, 1, "a", name(8)), (2, 1, "b", name(1)), (2, 1, "c", name(9))),
+            (2, 2, "d", name(7)),
+        )
     ]
 
     made, _ = report_of(rows, a_story(1, 1), a_branch(1), saved_work=works)
 
-    assert [one["commit"] for one in made["kept"]["work"]] == [name(9)]
-    assert "yaoki recover run00001-2 --attempt 1 --branch NAME" in render_markdown(made)
+    assert [one["commit"] for one in made["kept"]["work"]] == [name(9), name(7)]
+    text = render_markdown(made)
+    assert "yaoki recover refs/yaoki/work/c --branch NAME" in text
+    assert "yaoki recover run00001-2 --attempt 2 --branch NAME" in text
     assert "## Saved work that did not land" in render_markdown(made)
     assert "<h2>Saved work<small>" in render_page(made)
 

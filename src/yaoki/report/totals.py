@@ -210,9 +210,10 @@ def list_saved_work(
     on_branch: frozenset[str],
     clean: CleanText,
 ) -> Data:
-    """Saved work that is not on the run branch, and the command that restores it."""
+    """Saved work that is not on the run branch, and the command that restores exactly it."""
     open_ = {t.row.id: t.row.name for t in view.tasks if t.row.state is not State.DONE}
     there = on_branch | _landed_for_a_race(view, history)
+    counts = Counter((work.task_id, work.attempt) for work in saved)
     unlanded = [work for work in saved if work.task_id in open_ and work.commit not in there]
     listed = [
         {
@@ -221,8 +222,14 @@ def list_saved_work(
             "attempt": work.attempt,
             "ref": work.ref,
             "commit": work.commit,
-            "command": f"yaoki recover {work.task_id} --attempt {work.attempt} --branch NAME",
+            "command": _recover_command(work, is_only=counts[work.task_id, work.attempt] == 1),
         }
         for work in unlanded[-SAVED_WORK_MAX:]
     ]
     return {"work": listed, "left_out": len(unlanded) - len(listed)}
+
+
+def _recover_command(work: SavedWork, *, is_only: bool) -> str:
+    """An attempt that was saved several times is not enough to name one of them."""
+    what = f"{work.task_id} --attempt {work.attempt}" if is_only else work.ref
+    return f"yaoki recover {what} --branch NAME"

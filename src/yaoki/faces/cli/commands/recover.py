@@ -40,7 +40,7 @@ SHOWN = 100
 
 
 @click.command()
-@click.argument("what", metavar="[TASK|RUN]", default="")
+@click.argument("what", metavar="[TASK|RUN|REF]", default="")
 @click.option(
     "--attempt", type=click.IntRange(0), help="Only this attempt; 0 is a group before its rollback."
 )
@@ -53,9 +53,9 @@ SHOWN = 100
 def recover(
     what: str, attempt: int | None, branch: str, run_name: str, as_json: bool, repo: Path
 ) -> int:
-    """List the saved work of all attempts, or only those of TASK or RUN.
+    """List the saved work of all attempts, or only those of TASK or RUN, or that of REF.
 
-    With --branch, create a branch at it.
+    With --branch, create a branch at it.  An attempt may have several refs: see --json.
     """
     from yaoki.app.build import App
     from yaoki.app.orphans import suggest_unpacking
@@ -85,6 +85,8 @@ def _list_works(app: App, what: str, run_name: str, *, only_own: bool = False) -
     works = app.workspace.recovery.list_saved_work()
     if not what and not run_name:
         return works
+    if named := [work for work in works if work.ref == what]:
+        return named
     own = [work for work in works if work.task_id == what]
     if own and (only_own or not app.has_store):
         return own
