@@ -581,7 +581,7 @@ def test_an_undo_says_that_the_final_check_is_repeated_and_does_not_call_it_a_de
     assert "done_when is verified again when every task is done" in undone.out
     reason = "work was undone since: the final check runs again"
     assert f"REPLACED: {reason}" in why
-    assert f"| done_when | REPLACED | {reason} |" in report
+    assert "| done_when |" not in report, "a newer final check takes its place"
 
 
 @pytest.mark.spec("12.1")

@@ -174,18 +174,25 @@ def test_a_failed_setup_leaves_the_check_undecided_at_the_base(project: Project)
     assert "cannot run no-such-tool" in found["three"]["message"]
 
 
-@pytest.mark.spec("6.4")
+@pytest.mark.spec("6.4", "16.5")
 def test_only_new_failures_are_sent_back_to_the_agent(project: Project) -> None:
+    """Also of so many failures that a prompt lists only the first."""
+    olds = (f"\n    def test_old_{n}(self):\n        self.fail('{n}')\n" for n in range(30))
+    (project.repo / "test_more.py").write_text(TESTS.partition("    def")[0] + "".join(olds))
     checks = red_base(project, baseline="known")
+    checks["tests"]["run"].append("test_more")
     breaks = [{"write": {"a.txt": "good\n", "new.txt": "broken\n"}}]
     mends = [{"write": {"new.txt": "good\n"}}]
 
-    code, task, _ = run_one_task(project, {"a": [breaks, mends]}, {}, checks=checks)
+    code, task, entries = run_one_task(project, {"a": [breaks, mends]}, {}, checks=checks)
 
     assert (code, task["attempt"]) == (0, 2)
     prompt = project.prompt(task, 2)
     assert "test_new" in prompt
     assert "test_old" not in prompt
+    told = [one for one in event_data(entries, "CHECK_FINISHED") if one["check"] == "tests"]
+    assert told[-1]["known_count"] == 31
+    assert "PASSED, 1 test, 31 known failures" in project.query("why", "a").out
 
 
 @pytest.mark.full

@@ -13,6 +13,7 @@ from yaoki.core.decide.baseline import (
     as_displayed_baseline,
     command_key,
     incomplete_suite_reason,
+    is_too_red,
     unmatched_fixes,
     weigh,
 )
@@ -25,6 +26,7 @@ from yaoki.core.decide.integrity import (
 )
 from yaoki.core.model import CheckSpec, CheckType, Finding, FindingItem, HiddenFiles, Outcome
 from yaoki.core.model.check_definition import ParametrizedTests
+from yaoki.core.model.outcome import bound_items
 
 FAILED, PASSED, BROKEN = Outcome.FAILED, Outcome.PASSED, Outcome.BROKEN
 
@@ -209,6 +211,34 @@ def test_only_a_guard_excuses_known_failures() -> None:
     assert weigh(now, failed("a"), (), guard=False) == now
     assert weigh(now, failed("a"), ()).outcome is PASSED
     assert weigh(replace(now, outcome=PASSED), failed("a"), ()) == replace(now, outcome=PASSED)
+
+
+@pytest.mark.spec("6.4", "16.5")
+def test_failures_that_are_not_listed_are_compared_as_well() -> None:
+    """Each must be known: names that are missing could be those of new failures."""
+
+    def many(*more: str) -> Finding:
+        whole = failed(*(f"t{n}" for n in range(30)), *more)
+        listed = bound_items(whole.items, len(whole.items))
+        params = {"failedTests": [f"t{n}" for n in range(25)], "failureCount": len(whole.items)}
+        return replace(whole, items=listed, unlisted=whole.items[20:], params=params)
+
+    def cut(finding: Finding) -> Finding:
+        return replace(finding, unlisted=finding.unlisted[1:])
+
+    same, new = weigh(many(), many(), ()), weigh(many("new"), many(), ())
+    assert (same.outcome, same.params["known"]) == (PASSED, [f"t{n}" for n in range(30)])
+    assert new.outcome is FAILED
+    assert (new.items, new.unlisted) == ((FindingItem("new", "AssertionError: new"),), ())
+    assert (new.params["failedTests"], new.params["failureCount"]) == ([], 1)
+    fixes = weigh(many(), many(), ["t29"])
+    assert [item.name for item in fixes.items] == ["t29"]
+    assert len(weigh(many(), failed("other"), ()).items) == 21, "all are new, and 20 are listed"
+    for now, base in ((cut(many()), many()), (many(), cut(many()))):
+        assert "cannot be distinguished" in weigh(now, base, ()).message
+    assert unmatched_fixes(["t29", "x"], [many()]) == ("x",)
+    assert not is_too_red(many())
+    assert is_too_red(cut(many()))
 
 
 @pytest.mark.spec("6.4")

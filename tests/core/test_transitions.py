@@ -793,6 +793,7 @@ def test_the_note_of_a_check_contains_all_displayed_fields() -> None:
             "quarantine_unmatched": ["v"],
             "test_runs": [{"test": "t", "passed": 1}],
             "known": known[:-1],
+            "known_count": len(known),
             "items": [{"name": "t", "message": "boom", "where": "a.py"}],
             "exit_code": 1,
             "seconds": 1.235,

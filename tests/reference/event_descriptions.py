@@ -86,6 +86,7 @@ NOTE_DESCRIPTIONS: Mapping[str, tuple[str, tuple[str, ...]]] = {
             "message",
             "tests",
             "known",
+            "known_count",
             "items",
             "exit_code",
             "seconds",

@@ -39,7 +39,7 @@ from yaoki.core.decide.baseline import (
     as_baseline,
     as_displayed_baseline,
     describe_alike_failures,
-    is_shortened,
+    is_too_red,
 )
 from yaoki.core.decide.integrity import SKIPPED, XFAILED, describe_test_count
 from yaoki.core.environment import (
@@ -341,7 +341,7 @@ def _judge(detected: FoundCheck, finding: Finding, timeout: timedelta) -> TrialR
                 output,
                 next_command="yaoki init --seconds 900 --dry-run",
             )
-        case Outcome.FAILED if is_shortened(finding):
+        case Outcome.FAILED if is_too_red(finding):
             alike = one_line(describe_alike_failures(finding), WORDS_CHARS_MAX)
             many = f"red at the base, with too many failures to recognise new ones: {words}"
             return TrialResult(

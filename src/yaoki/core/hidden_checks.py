@@ -39,6 +39,7 @@ def conceal_details(finding: Finding, spec: CheckSpec) -> Finding:
         fault="its output was not understood" if finding.fault else "",
         passing_tests=(),
         failing_tests=(),
+        unlisted=(),
     )
 
 

@@ -201,7 +201,7 @@ def _check(context: TaskReportContext, task_id: str, check: CheckResult) -> Data
         else None,
         "outcome": check.outcome,
         "tests": check.tests,
-        "known_failures": len(check.known),
+        "known_failures": check.known_count,
         "fail_to_pass": [clean(name) for name in check.fail_to_pass],
         "hidden": clean(check.hidden) or None,
         "key": dict(check.key) or None,

@@ -33,10 +33,15 @@ def quarantine_words(entries: Sequence[Mapping[str, str]]) -> str:
     return f", excused by the quarantine: {list_some(some, TESTS_SHOWN)}"
 
 
+def count_known_failures(data: Mapping[str, Any]) -> int:
+    """An older journal has only their names, of which there were few."""
+    return int(data.get("known_count", len(data.get("known", ()))))
+
+
 def outcome_words(data: Mapping[str, Any]) -> str:
     """The outcome in a CHECK_FINISHED; the message of a failure has its own numbers."""
     good = data["outcome"] in {"PASSED", "FLAKY"}
-    more = outcome_numbers(data.get("tests"), len(data.get("known", ()))) if good else ""
+    more = outcome_numbers(data.get("tests"), count_known_failures(data)) if good else ""
     red = len(data.get("fail_to_pass", ()))
     more += f", {format_count(red, 'test fails', 'tests fail')} without the change" if red else ""
     if reused := data.get("reused"):

@@ -133,7 +133,8 @@ class CheckDispatcher:
             finding,
             message=mask(finding.message, secrets),
             output=mask(finding.output, secrets),
-            items=tuple(FindingItem(*mask_data(astuple(item), secrets)) for item in finding.items),
+            items=_mask_items(finding.items, secrets),
+            unlisted=_mask_items(finding.unlisted, secrets),
             params=mask_data(finding.params, secrets),
         )
 
@@ -159,6 +160,10 @@ class CheckDispatcher:
                 return check_entry_point(spec, worktree, runner, facts)
 
 
+def _mask_items(items: Sequence[FindingItem], secrets: tuple[str, ...]) -> tuple[FindingItem, ...]:
+    return tuple(FindingItem(*mask_data(astuple(item), secrets)) for item in items)
+
+
 def _keep_declared_names(finding: Finding, content: HiddenContent) -> Finding:
     """The code under test runs in the process of the tests, and could rename them: only names that
     the hidden files define are reported.
@@ -169,7 +174,7 @@ def _keep_declared_names(finding: Finding, content: HiddenContent) -> Finding:
         for item in finding.items
         if (name := keep_declared(item.name, declared))
     )
-    return replace(finding, items=items)
+    return replace(finding, items=items, unlisted=())
 
 
 def _apply_tolerance(finding: Finding) -> Finding:

@@ -141,7 +141,14 @@ class CommandCheckRun:
         }
         if reading.failure_count:
             names = f"{message}; {_describe_failures(self.spec, reading)}".removeprefix("; ")
-            return make_failed(self.spec, names, reading.pattern, items=reading.items, **fields)
+            return make_failed(
+                self.spec,
+                names,
+                reading.pattern,
+                items=reading.items,
+                unlisted=reading.unlisted,
+                **fields,
+            )
         wrong_call = find_wrong_call(self.last_lines())
         if wrong_call or (suite.tally is not None and suite.tally.total == 0):
             fields["params"] |= {DOUBTFUL_PARAM: True}

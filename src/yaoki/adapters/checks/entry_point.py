@@ -11,7 +11,6 @@ from typing import Any
 
 from yaoki.adapters.checks.environment import build_check_environment
 from yaoki.adapters.checks.findings import (
-    bound_items,
     make_broken,
     make_failed,
     make_passed,
@@ -22,6 +21,7 @@ from yaoki.adapters.checks.runner import CheckProcesses, ProcessResult
 from yaoki.adapters.system.files import write_atomically
 from yaoki.core.machine.codec import to_data
 from yaoki.core.model import CheckSpec, Finding, FindingItem
+from yaoki.core.model.outcome import bound_items
 from yaoki.core.redact import mask
 from yaoki.core.text import one_line, strip_terminal_codes
 from yaoki.ports import CheckFacts, Launch, outbox

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from yaoki.adapters.checks.findings import bound_items, make_broken, make_failed, make_passed
+from yaoki.adapters.checks.findings import make_broken, make_failed, make_passed
 from yaoki.adapters.checks.output import contains_text, is_blank
 from yaoki.adapters.checks.readers import CommandOutput, extract
 from yaoki.adapters.checks.runner import CheckProcesses
 from yaoki.adapters.checks.search import search_file
 from yaoki.core.lazy_dataclass import replace
 from yaoki.core.model import CheckSpec, Finding, FindingItem, Outcome
+from yaoki.core.model.outcome import bound_items
 from yaoki.core.text import one_line
 
 FILE_CONDITIONS = ("exists", "absent", "contains", "matches")

@@ -7,12 +7,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from yaoki.core.commands.vacuous_checks import why_vacuous
-from yaoki.core.model import CheckSpec, Finding, FindingItem, Outcome
+from yaoki.core.model import CheckSpec, Finding, Outcome
 from yaoki.core.redact import mask
 from yaoki.core.text import one_line, strip_terminal_codes
 
 MESSAGE_CHARS_MAX = 300
-ITEMS_MAX = 20
 # System errors that may be gone at the next attempt.
 TRANSIENT_ERRNOS = {
     errno.ENOSPC,
@@ -50,17 +49,6 @@ def _finding(spec: CheckSpec, outcome: Outcome, message: str, **fields: Any) -> 
         on_failure=spec.on_failure,
         message=one_line(message, MESSAGE_CHARS_MAX),
         **fields,
-    )
-
-
-def bound_items(items: list[FindingItem], count: int) -> tuple[FindingItem, ...]:
-    """The first items, and one that counts the others."""
-    unlisted_count = count - ITEMS_MAX
-    if unlisted_count <= 0:
-        return tuple(items)
-    return (
-        *items[:ITEMS_MAX],
-        FindingItem(f"and {unlisted_count} more", unlisted_count=unlisted_count),
     )
 
 

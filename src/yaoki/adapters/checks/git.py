@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from yaoki.adapters.checks.findings import bound_items, make_broken, make_failed, make_passed
+from yaoki.adapters.checks.findings import make_broken, make_failed, make_passed
 from yaoki.core.model import CheckSpec, Finding, FindingItem, GitCheck
+from yaoki.core.model.outcome import bound_items
 from yaoki.core.scope import paths_outside_scope
 from yaoki.ports import CheckFacts
 

@@ -13,7 +13,6 @@ from typing import Any
 
 from yaoki.adapters.checks.findings import (
     MESSAGE_CHARS_MAX,
-    bound_items,
     make_broken,
     make_failed,
     make_passed,
@@ -35,6 +34,7 @@ from yaoki.core.model import (
     OnFailure,
     TaskId,
 )
+from yaoki.core.model.outcome import bound_items
 from yaoki.core.redact import mask, mask_values
 from yaoki.core.text import format_bytes, one_line, strip_terminal_codes
 from yaoki.ports import AgentDriver, AttemptRequest, CheckFacts

@@ -17,7 +17,7 @@ from yaoki.core.lazy_dataclass import replace
 from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.machine.value_codec import to_data
 from yaoki.core.model import CheckSpec, Finding, FindingItem, Outcome
-from yaoki.core.model.outcome import PASSED_ON_BASE_PARAM
+from yaoki.core.model.outcome import ITEMS_MAX, PASSED_ON_BASE_PARAM, bound_items
 from yaoki.core.text import format_count
 
 # The param that lists the failures which the base has as well.
@@ -72,9 +72,8 @@ def as_baseline(finding: Finding) -> Finding:
     if not reason:
         return finding
     params = {**finding.params, INCOMPARABLE: reason}
-    return replace(
-        finding, outcome=Outcome.BROKEN, transient=False, message=reason, items=(), params=params
-    )
+    broken = replace(finding, outcome=Outcome.BROKEN, transient=False, message=reason)
+    return replace(broken, items=(), unlisted=(), params=params)
 
 
 def as_displayed_baseline(finding: Finding) -> Finding:
@@ -122,7 +121,8 @@ def weigh(now: Finding, base: Finding, fixes: Sequence[str], *, guard: bool = Tr
         return now
     if _missing_anyway(now, base, guard=guard):
         why = _incomparable_reason(now)
-        return replace(now, outcome=Outcome.BROKEN, transient=False, message=why, items=())
+        broken = replace(now, outcome=Outcome.BROKEN, transient=False, message=why)
+        return replace(broken, items=(), unlisted=())
     if base.outcome is Outcome.PASSED:
         return replace(now, params={**now.params, PASSED_ON_BASE_PARAM: True})
     if not guard or incomplete_suite_reason(now):
@@ -130,7 +130,7 @@ def weigh(now: Finding, base: Finding, fixes: Sequence[str], *, guard: bool = Tr
     if base.outcome is not Outcome.FAILED:
         reason = base.params.get(INCOMPARABLE, "cannot run")
         return replace(now, message=f"{now.message} (on the base the check {reason})")
-    if not has_all_names(now) or not has_all_names(base):
+    if not knows_all_failures(now) or not knows_all_failures(base):
         words = (
             f"{now.message} (the base fails too, and old and new failures cannot be distinguished)"
         )
@@ -139,10 +139,21 @@ def weigh(now: Finding, base: Finding, fixes: Sequence[str], *, guard: bool = Tr
 
 
 def has_all_names(finding: Finding) -> bool:
-    """Does a finding that failed name each of its failures?"""
+    """Does a finding that failed list each of its failures?"""
+    return knows_all_failures(finding) and not is_shortened(finding)
+
+
+def knows_all_failures(finding: Finding) -> bool:
+    """Does a finding that failed name each of its failures, listed or not?"""
     explained = not finding.params.get(ONLY_WARNINGS, False)
-    named = bool(finding.items) and explained and not is_shortened(finding)
+    unlisted = sum(item.unlisted_count for item in finding.items)
+    named = bool(finding.items) and explained and unlisted == len(finding.unlisted)
     return finding.outcome is Outcome.FAILED and named and not incomplete_suite_reason(finding)
+
+
+def all_failures(finding: Finding) -> tuple[FindingItem, ...]:
+    """The failures of a finding that are known by name, listed or not."""
+    return (*(item for item in finding.items if not item.unlisted_count), *finding.unlisted)
 
 
 def fails_as_before(now: Finding, before: Finding) -> bool:
@@ -150,7 +161,7 @@ def fails_as_before(now: Finding, before: Finding) -> bool:
     if before.is_acceptable:
         return False
     base = as_baseline(before)
-    comparable = has_all_names(now) and has_all_names(base)
+    comparable = knows_all_failures(now) and knows_all_failures(base)
     return not comparable or weigh(now, base, ()).is_acceptable
 
 
@@ -163,26 +174,29 @@ def _missing_anyway(now: Finding, base: Finding, *, guard: bool) -> bool:
 
 def _split_failures(now: Finding, base: Finding, fixes: Sequence[str]) -> Finding:
     """Old failures have the same name and fail in the same way."""
-    old = {(item.name, exception_kind(item.message)) for item in base.items}
-    blamed = tuple(
-        item
-        for item in now.items
-        if (item.name, exception_kind(item.message)) not in old or _is_to_fix(item, fixes)
-    )
-    known = tuple(i.name for i in now.items if i not in blamed)
+    old = {(item.name, exception_kind(item.message)) for item in all_failures(base)}
+    failures = all_failures(now)
+    is_blamed = [
+        (item.name, exception_kind(item.message)) not in old or _is_to_fix(item, fixes)
+        for item in failures
+    ]
+    blamed = tuple(item for item, new in zip(failures, is_blamed, strict=True) if new)
+    known = tuple(item.name for item, new in zip(failures, is_blamed, strict=True) if not new)
     if not blamed:
         verb = format_count(len(known), "failure already exists", "failures already exist")
         words = f"{verb} on the base: {', '.join(known[:5])}"
         params = {**now.params, KNOWN_FAILURES: list(known)}
-        return replace(now, outcome=Outcome.PASSED, message=words, items=(), params=params)
+        passed = replace(now, outcome=Outcome.PASSED, message=words, params=params)
+        return replace(passed, items=(), unlisted=())
     number = format_count(len(blamed), "failure counts", "failures count")
     words = f"{number} against this task: {_describe_item(blamed[0])}"
-    params = {**_params_of_new(now, blamed), KNOWN_FAILURES: list(known)}
+    params = {**_params_of_new(now, is_blamed), KNOWN_FAILURES: list(known)}
+    now = replace(now, items=bound_items(blamed, len(blamed)), unlisted=blamed[ITEMS_MAX:])
     if not known:
-        return replace(now, message=words, items=blamed, params=params)
+        return replace(now, message=words, params=params)
     # The raw output includes old failures, so the agent gets only the names of the new ones.
     named = {key: value for key, value in params.items() if key not in RAW}
-    return replace(now, message=words, items=blamed, params=named, output="")
+    return replace(now, message=words, params=named, output="")
 
 
 def exception_kind(message: str) -> str:
@@ -195,18 +209,24 @@ def exception_kind(message: str) -> str:
 
 def unmatched_fixes(fixes: Sequence[str], bases: Sequence[Finding]) -> tuple[str, ...]:
     """The names to fix that are no failure of the base; empty if its list was cut."""
-    if any(map(is_shortened, bases)):
+    failed = [base for base in bases if base.outcome is Outcome.FAILED]
+    if any(is_shortened(base) and not base.unlisted for base in failed):
         return ()
-    items = [item for base in bases if base.outcome is Outcome.FAILED for item in base.items]
+    items = [item for base in failed for item in all_failures(base)]
     return tuple(name for name in fixes if not any(_is_to_fix(item, (name,)) for item in items))
 
 
-def _params_of_new(now: Finding, blamed: Sequence[FindingItem]) -> dict[str, Any]:
-    """The params of only the new failures; readers list all params in the same order."""
-    positions = [at for at, item in enumerate(now.items) if item in blamed]
-    item_lists = {k: v for k, v in now.params.items() if k in LISTS and len(v) == len(now.items)}
-    lists = {name: [value[at] for at in positions] for name, value in item_lists.items()}
-    count = {COUNT: len(positions)} if COUNT in now.params else {}
+def _params_of_new(now: Finding, is_blamed: Sequence[bool]) -> dict[str, Any]:
+    """The params of only the new failures; readers list all params in the same order, and of many
+    failures only the first.
+    """
+    cut = is_shortened(now)
+    lists = {
+        name: [one for one, new in zip(value, is_blamed, strict=False) if new]
+        for name, value in now.params.items()
+        if name in LISTS and (len(value) == len(is_blamed) or (cut and len(value) < len(is_blamed)))
+    }
+    count = {COUNT: sum(is_blamed)} if COUNT in now.params else {}
     return {**now.params, **lists, **count}
 
 
@@ -235,3 +255,11 @@ def describe_alike_failures(finding: Finding) -> str:
 def is_shortened(finding: Finding) -> bool:
     """Are there more failures than the finding lists?"""
     return any(item.unlisted_count for item in finding.items)
+
+
+def is_too_red(finding: Finding) -> bool:
+    """Is the check of no use as it is?  Of its many failures some are unknown, or nearly all have
+    one cause outside the code.
+    """
+    is_unknown = not knows_all_failures(finding)
+    return is_shortened(finding) and (is_unknown or bool(describe_alike_failures(finding)))

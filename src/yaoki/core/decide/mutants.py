@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from enum import StrEnum, unique
 
-from yaoki.core.decide.baseline import KNOWN_FAILURES, exception_kind
+from yaoki.core.decide.baseline import KNOWN_FAILURES, all_failures, exception_kind
 from yaoki.core.decide.integrity import has_test_count
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import MUTANTS_CHECK, Finding, FindingItem, OnFailure, Outcome
@@ -71,7 +71,7 @@ def judge_run(run: Finding, normal: Finding) -> MutantOutcome:
     if run.params.get(TIMED_OUT_PARAM):
         return MutantOutcome.TIMED_OUT
     known = frozenset(normal.params.get(KNOWN_FAILURES, ()))
-    failed = [item for item in run.items if item.name not in known]
+    failed = [item for item in all_failures(run) if item.name not in known]
     if not failed:
         # Where tests are counted, something else than a test failed: the style, a changed file.
         counted = known or has_test_count(normal)

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from yaoki.core.decide.baseline import (
     KNOWN_FAILURES,
+    all_failures,
     exception_kind,
     incomplete_suite_reason,
 )
@@ -96,7 +97,7 @@ def compare_with_base(base: Finding, now: Finding, moved: Collection[str]) -> Re
 def _new_failures(before: Finding, now: Finding) -> list[FindingItem]:
     """The failures without those that are excused and stay: `now` passes although they fail."""
     excused = frozenset(now.params.get(KNOWN_FAILURES, ()))
-    return [item for item in before.items if item.name not in excused]
+    return [item for item in all_failures(before) if item.name not in excused]
 
 
 def _not_failed(before: Finding, now: Finding, green: tuple[str, ...] = ()) -> RedEvidence:

@@ -67,6 +67,7 @@ def check_finished_note(finding: Finding, commit: str) -> JournalNote:
             "quarantine_unmatched": list(finding.params.get("quarantineUnmatched", ())),
             "test_runs": list(finding.params.get("testRuns", ())),
             "known": list(finding.params.get("known", ()))[:KNOWN_FAILURES_MAX],
+            "known_count": len(finding.params.get("known", ())),
             "items": [
                 {"name": i.name, "message": i.message, "where": i.where} for i in finding.items
             ],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -62,6 +62,21 @@ class FindingItem:
     unlisted_count: int = field(default=0, metadata=stored_as("more"))
 
 
+# People and agents see so many failures of a check.
+ITEMS_MAX = 20
+
+
+def bound_items(items: Sequence[FindingItem], count: int) -> tuple[FindingItem, ...]:
+    """The first items, and one that counts the others."""
+    unlisted_count = count - ITEMS_MAX
+    if unlisted_count <= 0:
+        return tuple(items)
+    return (
+        *items[:ITEMS_MAX],
+        FindingItem(f"and {unlisted_count} more", unlisted_count=unlisted_count),
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """The result of one check on one commit.
@@ -70,7 +85,8 @@ class Finding:
     fatal catalogue.  `retry_after` and `account` belong to a judge whose service reported a limit.
     `fault`: our own code failed on the output of the check.  `passing_tests` names all tests that
     passed, or none where they are unknown or too many; a baseline keeps it, an agent never sees it.
-    `failing_tests` names all that failed in the same way; `items` are only the first of them.
+    `failing_tests` names all that failed in the same way; `items` are only the first of them, and
+    `unlisted` are the others, or none where they are unknown or too many.
     `can_fail`: a passing result proves something.  `replan`: the task itself is wrong, so no
     further try helps.
     """
@@ -94,6 +110,7 @@ class Finding:
     fault: str = ""
     passing_tests: tuple[str, ...] = field(default=(), metadata=stored_as("passing"))
     failing_tests: tuple[str, ...] = field(default=(), metadata=stored_as("failing"))
+    unlisted: tuple[FindingItem, ...] = ()
     can_fail: bool = field(default=True, metadata=stored_as("proves"))
     replan: bool = False
     # The durations of the re-runs that tell a real failure from a flaky one.

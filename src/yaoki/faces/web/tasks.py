@@ -179,7 +179,7 @@ def _finding(check: CheckResult, data: Mapping[str, Any]) -> Document:
         **{key: data.get(key) for key in same},
         "required": check.required,
         "pattern": data.get("pattern") or None,
-        "known_failures": len(check.known),
+        "known_failures": check.known_count,
         "mutants": {"killed": mutants.killed, "survived": mutants.survived} if mutants else None,
         "quarantined": [dict(entry) for entry in check.quarantined],
         "items": list(data.get("items", ()))[:ITEMS_MAX],

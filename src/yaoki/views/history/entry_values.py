@@ -15,7 +15,7 @@ from yaoki.views.history.values import (
     RecordedFailure,
     SentPrompt,
 )
-from yaoki.views.outcomes import outcome_words
+from yaoki.views.outcomes import count_known_failures, outcome_words
 
 if TYPE_CHECKING:
     from yaoki.ports import JournalEntry
@@ -98,6 +98,7 @@ def read_check_result(entry: JournalEntry) -> CheckResult:
         tuple(map(_read_item, data.get("items", ()))) if has_places else (),
         tuple(data.get("quarantined", ())),
         tuple(data.get("quarantine_unmatched", ())),
+        count_known_failures(data),
     )
 
 

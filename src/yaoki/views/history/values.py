@@ -143,6 +143,8 @@ class CheckResult:
     quarantined: tuple[Mapping[str, str], ...] = ()
     # The entries for none of its tests; empty if it does not name its tests.
     quarantine_unmatched: tuple[str, ...] = ()
+    # Of the failures that the base has as well, `known` names only the first.
+    known_count: int = 0
 
     @property
     def survivors(self) -> tuple[str, ...]:

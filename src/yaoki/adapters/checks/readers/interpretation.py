@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Any
 
-from yaoki.adapters.checks.findings import ITEMS_MAX
 from yaoki.adapters.checks.readers.command_output import CommandOutput, list_lines
 from yaoki.adapters.checks.readers.entries import (
     FILE_MISSING,
@@ -33,9 +32,12 @@ from yaoki.adapters.checks.readers.tally import SuiteTally
 from yaoki.core.decide.baseline import ONLY_WARNINGS
 from yaoki.core.lazy_dataclass import dataclass, replace
 from yaoki.core.model import FindingItem
+from yaoki.core.model.outcome import ITEMS_MAX, bound_items
 from yaoki.core.text import clip_head_and_tail, one_line, strip_terminal_codes
 
 LIST_MAX = 30
+# More failures than this are counted, and not named.
+NAMED_MAX = 1_000
 NAME_CHARS_MAX, MESSAGE_CHARS_MAX, ERROR_CHARS_MAX = 300, 300, 600
 MESSAGE_LINES = 3
 RAW_CHARS_MAX = 8_000
@@ -48,13 +50,15 @@ HEAD, TAIL = 1024, 3072
 class Interpretation:
     """The meaning of the output.  If it is not understood: no items, and its ends in the params.
 
-    `failure_count` counts all problems; only the first are items.  `tally` is present for a report
+    `failure_count` counts all problems; only the first are items, and `unlisted` are the others,
+    or none if they are unknown or too many.  `tally` is present for a report
     of tests.  `load_error`: what could not be loaded; `missing_packages`: what is not installed.
     `report_defect`: why the report is unreadable; `reader_fault`: the error of a reader of ours.
     """
 
     understood: bool = False
     items: tuple[FindingItem, ...] = ()
+    unlisted: tuple[FindingItem, ...] = ()
     params: Mapping[str, Any] = field(default_factory=dict)
     message: str = ""
     pattern: str = ""
@@ -84,15 +88,18 @@ def interpret_entries(
     failed = _relevant_entries(result, command)
     entries = (*failed, *(missed if result.pattern == TEST_FAILED else ()))
     count = len(entries) + result.unlisted_count
-    listed = tuple(_prepare_entry(entry, command) for entry in entries[:LIST_MAX])
+    named = tuple(_prepare_entry(entry, command) for entry in entries[:NAMED_MAX])
+    listed = named[:LIST_MAX]
     pattern = result.pattern if listed else ""
     params: dict[str, Any] = {"failureCount": count} if listed else {}
     params |= {ONLY_WARNINGS: True} if _are_unexplained(entries, command) else {}
     for name in dict.fromkeys((pattern, plan_pattern)):
         params |= params_for_pattern(name, listed, result.diff, command)
+    items = _items(named, pattern)
     return Interpretation(
         bool(listed) or command.exit_code == 0,
-        _items(listed, pattern, count),
+        bound_items(items, count),
+        items[ITEMS_MAX:] if len(items) == count else (),
         params | raw_params(command),
         _message(listed, pattern, len(failed) + result.unlisted_count)
         if failed
@@ -262,10 +269,10 @@ def _where(entry: OutputEntry) -> str:
     return ":".join([entry.file, *(str(n) for n in places if n is not None)]) if entry.file else ""
 
 
-def _items(entries: tuple[OutputEntry, ...], pattern: str, count: int) -> tuple[FindingItem, ...]:
+def _items(entries: tuple[OutputEntry, ...], pattern: str) -> tuple[FindingItem, ...]:
     """Names are unique: a second problem with the same name gets a number."""
     items, times = list[FindingItem](), Counter[str]()
-    for entry in entries[:ITEMS_MAX]:
+    for entry in entries:
         name = entry.file if pattern in _OF_FILES and entry.file else _entry_name(entry)
         times[name] += 1
         message = entry.message if entry.name or pattern in _OF_FILES else ""
@@ -273,10 +280,7 @@ def _items(entries: tuple[OutputEntry, ...], pattern: str, count: int) -> tuple[
         items.append(
             FindingItem(name + suffix, one_line(message, MESSAGE_CHARS_MAX), _where(entry))
         )
-    rest = count - len(items)
-    return (
-        (*items, FindingItem(f"and {rest} more", unlisted_count=rest)) if rest > 0 else tuple(items)
-    )
+    return tuple(items)
 
 
 _SUMMARIES: Mapping[str, tuple[str, str]] = {

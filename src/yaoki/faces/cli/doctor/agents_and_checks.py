@@ -227,7 +227,11 @@ def _finding(
         suggest_project_python,
     )
     from yaoki.app.try_checks import NO_TESTS_MESSAGE, ran_no_tests
-    from yaoki.core.decide.baseline import describe_alike_failures, is_shortened
+    from yaoki.core.decide.baseline import (
+        describe_alike_failures,
+        is_too_red,
+        knows_all_failures,
+    )
     from yaoki.core.decide.integrity import describe_test_count
     from yaoki.core.model import Outcome
     from yaoki.core.model.outcome import MISSING_COMMAND_PARAM
@@ -253,7 +257,8 @@ def _finding(
             return Condition(name, False, finding.message.removesuffix(f": {remedy}"), remedy)
         words = f"{finding.message}; fix checks.{finding.check}"
         return Condition(name, False, words, edit_command(app.repository.top))
-    if finding.outcome is Outcome.FAILED and is_shortened(finding) and not ignored_files_remedy:
+    is_known = finding.check in guards and knows_all_failures(finding)
+    if is_too_red(finding) and not is_known and not ignored_files_remedy:
         words = f"red at the base, with too many failures to recognise new ones: {finding.message}"
         own = f"checks.{finding.check}{_find_place(app, finding.check)}"
         remedy = f"narrow {own} to files that pass"

@@ -153,10 +153,10 @@ const PARTS = {
 };
 
 /** What a check found besides its outcome. */
-function checkNotes({ tests, known = [], reused, fail_to_pass: red = [], mutants, quarantined = [], hidden }) {
+function checkNotes({ tests, known = [], known_count: knownCount = known.length, reused, fail_to_pass: red = [], mutants, quarantined = [], hidden }) {
   return [
     typeof tests === "number" && tests > 0 && ["tests", { n: tests }],
-    known.length > 0 && ["known", { n: known.length }],
+    knownCount > 0 && ["known", { n: knownCount }],
     red.length > 0 && ["red", { n: red.length }],
     reused && ["reused", { commit: shortCommit(reused.commit), task: reused.task }],
     mutants && ["mutants", mutants],
