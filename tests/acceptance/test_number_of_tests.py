@@ -207,7 +207,7 @@ def test_checks_without_counted_tests_run_once_on_the_base_unless_another_tells(
     """Whether such a check passed there already is not known otherwise."""
     words = "no check tells this work from the base: all pass without it"
     lint = f"echo lint >> {project.folder / 'ran'}; ls | grep -q ."
-    tasks = [
+    tasks: list[dict[str, Any]] = [
         {"id": "stub", "checks": ["lint"]},
         {"id": "also", "checks": ["lint"], "needs": ["stub"]},
         {"id": "made", "checks": ["lint", "made"], "needs": ["also"]},
