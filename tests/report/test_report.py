@@ -224,7 +224,7 @@ def test_times_are_split_into_work_and_kinds_of_waiting() -> None:
     assert "from start to end" not in render_markdown(made) + render_page(made)
     assert made["retries"] == [{"kind": "TIMEOUT", "pattern": None, "count": 1}]
     assert made["not_retried"] == [{"kind": "TIMEOUT", "pattern": None, "count": 1}]
-    assert "- 1 attempt not tried again: took too long" in render_markdown(made)
+    assert "- 1 attempt not tried again: took too long or hung" in render_markdown(made)
 
 
 @pytest.mark.spec("12.1")
@@ -755,7 +755,7 @@ def test_failures_with_the_same_words_are_one_line_of_the_report() -> None:
 
     text, page = render_markdown(made), render_page(made)
 
-    assert "- 4 retries: in conflict with other work\n- 2 retries: took too long\n" in text
+    assert "- 4 retries: in conflict with other work\n- 2 retries: took too long or hung\n" in text
     assert text.count("in conflict with other work") == 2
     assert "- 4 attempts not tried again: in conflict with other work\n" in text
     assert "4 attempts not tried again: in conflict with other work" in page

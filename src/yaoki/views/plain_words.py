@@ -13,7 +13,7 @@ from yaoki.core.model.race import RaceCriterion
 KINDS: Mapping[str, str] = {
     "INCOMPLETE": "not finished",
     "QUALITY_FAILURE": "not good enough",
-    "TIMEOUT": "took too long",
+    "TIMEOUT": "took too long or hung",
     "TRANSIENT_ERROR": "a temporary error",
     "RATE_LIMIT": "rate limited by its service",
     "CONFLICT": "in conflict with other work",
