@@ -55,7 +55,7 @@ def recover(
 ) -> int:
     """List the saved work of all attempts, or only those of TASK or RUN, or that of REF.
 
-    With --branch, create a branch at it.  An attempt may have several refs: see --json.
+    With --branch, create a branch at it.  An attempt may have several refs; --json lists them.
     """
     from yaoki.app.build import App
     from yaoki.app.orphans import suggest_unpacking
