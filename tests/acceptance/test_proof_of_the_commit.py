@@ -25,7 +25,10 @@ def a_plan(act: str, checks: dict[str, Any], **task: Any) -> dict[str, Any]:
 
 @pytest.mark.spec("16.1", "16.2", "0.1", "0.2")
 def test_work_in_an_ignored_file_fails_is_named_and_can_be_recovered(project: Project) -> None:
-    """The agent ignores its own work: the check passed in its worktree, then it was deleted."""
+    """The agent ignores its own work: the check passed in its worktree, then it was deleted.
+
+    A person who takes over and finds the file there is told the same.
+    """
     act = "mkdir -p app; echo core.py > app/.gitignore; echo 'x = 42' > app/core.py"
     check = {"run": ["python3", "-c", "from app.core import x; assert x == 42"]}
 
@@ -34,7 +37,13 @@ def test_work_in_an_ignored_file_fails_is_named_and_can_be_recovered(project: Pr
     assert ran.code == 4
     task = project.task("core")
     assert task["state"] == "ESCALATED"
-    assert "app/core.py (ignored by app/.gitignore:1 core.py)" in task["question"]
+    named = "app/core.py (ignored by app/.gitignore:1 core.py)"
+    assert named in task["question"]
+    project.yaoki("answer", "core", "done")
+    assert project.yaoki("resume").code == 4
+    task = project.task("core")
+    assert task["attempt"] == 2
+    assert named in task["question"]
     project.yaoki("answer", "core", "abort")
     project.yaoki("resume")
     ref = next(

@@ -79,7 +79,7 @@ class CandidateVerifier:
         sessions: ProofSessions,
         baselines: ProofStore,
         quality: QualityCriteria,
-        agent_started_at: Callable[[Task], float],
+        work_started_at: Callable[[Task], float],
         may_weaken_tests: Callable[[Run], bool],
         waived_landings: WaivedLandings,
         check_rerun: CheckRerun,
@@ -97,7 +97,7 @@ class CandidateVerifier:
         self._wrong_values = WrongValues(workspace, quality)
         self._suppressions = Suppressions(workspace, quality, self._comparison)
         self._check_rerun = check_rerun
-        self._missing_files = MissingFiles(workspace, agent_started_at)
+        self._missing_files = MissingFiles(workspace, work_started_at)
         self._missing_setup = MissingSetup(workspace)
         self._durations = CheckDurations(baselines)
         self._reuse = VerdictReuse(workspace, checker, baselines, baselines)

@@ -1,7 +1,7 @@
 """Explains a check that fails on the commit alone: which uncommitted files does it need?
 
-The room contains the commit and nothing that git ignores.  If the check passes once the agent's
-uncommitted files are added, these files are missing, and the agent gets their names.
+The room contains the commit and nothing that git ignores.  If the check passes once the uncommitted
+files are added that an agent wrote, or a person who took over, the finding names these files.
 """
 
 from __future__ import annotations
@@ -24,17 +24,18 @@ FILES_SHOWN_MAX, FILES_LISTED_MAX = 5, 50
 class MissingFiles:
     """Used when a check has failed and is not flaky."""
 
-    def __init__(self, workspace: Workspace, agent_started_at: Callable[[Task], float]) -> None:
-        self._workspace, self._agent_started_at = workspace, agent_started_at
+    def __init__(self, workspace: Workspace, work_started_at: Callable[[Task], float]) -> None:
+        self._workspace, self._work_started_at = workspace, work_started_at
 
     def explain(self, check: ProofCheck, finding: Finding, facts: CheckFacts) -> Finding:
         """The finding, with the pattern `not-committed` where that is the cause."""
         task, reads_files = check.task, check.spec.type in FILE_CHECKS
         if not reads_files or finding.outcome is not Outcome.FAILED or check.claim.stop_reason():
             return finding
-        if not task.spec.kind.is_change or task.taken_over:
+        since = self._work_started_at(task)
+        if not task.spec.kind.is_change or (task.taken_over and not since):
             return finding
-        files = self._workspace.uncommitted.uncommitted_files(task, self._agent_started_at(task))
+        files = self._workspace.uncommitted.uncommitted_files(task, since)
         if not files or not self._passes_with(check, facts, files):
             return _with_left_out(finding, task)
         return _missing_files_finding(finding, files)

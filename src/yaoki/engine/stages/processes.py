@@ -31,15 +31,23 @@ class AttemptProcesses:
 
     def agent_started_at(self, task: Task) -> float:
         """The time at which the agent of the attempt got its prompt; zero when it got none."""
-        return self._written_at(task, "prompt.md")
+        return self._written_at(task, "prompt.md", task.attempt)
+
+    def work_started_at(self, task: Task) -> float:
+        """The time at which the newest agent of the task got its prompt; a person who took the
+        task over worked after it.
+        """
+        attempts = range(task.attempt, 0, -1) if task.taken_over else (task.attempt,)
+        times = (self._written_at(task, "prompt.md", attempt) for attempt in attempts)
+        return next(filter(None, times), 0.0)
 
     def agent_ended_at(self, task: Task) -> float:
         """The time at which the agent of the attempt ended; zero when that is unknown."""
-        return self._written_at(task, "exit.json")
+        return self._written_at(task, "exit.json", task.attempt)
 
-    def _written_at(self, task: Task, name: str) -> float:
+    def _written_at(self, task: Task, name: str, attempt: int) -> float:
         try:
-            return (self.folder(task, task.attempt) / name).lstat().st_mtime
+            return (self.folder(task, attempt) / name).lstat().st_mtime
         except OSError:
             return 0.0
 

@@ -130,7 +130,7 @@ class Stages:
             SpendWatch(clock),
             settings,
         )
-        started_at = attempts.agent_started_at
+        started_at = attempts.work_started_at
         waived_landings = WaivedLandings(workspace, find_task)
         verifier = CandidateVerifier(
             workspace,
