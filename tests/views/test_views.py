@@ -379,10 +379,13 @@ def test_a_required_task_is_answered_before_an_optional_one() -> None:
 
 @pytest.mark.spec("12.4")
 def test_a_failure_names_its_first_item() -> None:
-    items = [{"name": "test_x", "message": "1 != 2"}, {"name": "test_y"}]
+    items: list[dict[str, Any]] = [{"name": "test_x", "message": "1 != 2"}, {"name": "test_y"}]
     failure = {"kind": "QUALITY_FAILURE", "pattern": "test-failed", "message": "m", "items": items}
 
     assert failure_words(failure) == "test_x: 1 != 2 and 1 more (tests failed)"
+    items += [{"name": "and 1,230 more", "more": 1230}]
+    assert failure_words(failure) == "test_x: 1 != 2 and 1,231 more (tests failed)"
+    del items[2]
     end = {"agent_end": "the agent ended with exit code 2: bad option"}
     ended = "test_x: 1 != 2 and 1 more; the agent ended with exit code 2: bad option (tests failed)"
     assert failure_words({**failure, **end}) == ended

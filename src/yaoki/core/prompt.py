@@ -287,7 +287,9 @@ def _item_lines(failure: Failure) -> list[str]:
         where = f" ({item.where})" if item.where else ""
         message = f": {item.message}" if item.message else ""
         lines.append(f"{item.name}{where}{message}")
-    return ["\n".join(bullet_some(lines, ITEMS_SHOWN))] if lines else []
+    # The last item of a shortened list counts those that are left out.
+    is_shortened = any(item.unlisted_count for item in failure.items)
+    return ["\n".join(bullet_some(lines, ITEMS_SHOWN + is_shortened))] if lines else []
 
 
 def describe_checks(spec: TaskSpec) -> str:

@@ -59,7 +59,9 @@ def failure_subject(failure: Data) -> str:
     if items:
         first = items[0]
         parts = [first["name"], first.get("message", "")]
-        more = f" and {len(items) - 1} more" if len(items) > 1 else ""
+        # The last item of a shortened list stands for all that are left out.
+        others = sum(item.get("more") or 1 for item in items) - 1
+        more = f" and {others:,} more" if others else ""
         words = f"{one_line(': '.join(filter(None, parts)), MESSAGE_CHARS)}{more}"
         end = one_line(failure.get("agent_end") or "", MESSAGE_CHARS)
         return f"{words}; {end}" if end else words

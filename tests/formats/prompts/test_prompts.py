@@ -16,6 +16,7 @@ from tests.builders import a_task
 from tests.quick_selection import example_count
 from yaoki.core.decide import integrity
 from yaoki.core.model import CONTENT_KINDS, Failure, FailureKind, FindingItem
+from yaoki.core.model.outcome import bound_items
 from yaoki.core.model.patterns import PATTERNS
 from yaoki.core.prompt import compose_prompt, describe_failure
 from yaoki.core.settings.settings import LANGUAGES
@@ -542,6 +543,30 @@ def test_a_long_list_gives_the_number_of_items_left_out(tmp_path: Path) -> None:
     )
 
     assert text == "- `test_0`\n- `test_1`\n- … (+48)"
+
+
+@pytest.mark.spec("7.2")
+def test_a_list_that_a_check_has_shortened_gives_the_number_of_all_that_are_left_out(
+    tmp_path: Path,
+) -> None:
+    """A check lists the first 20 items and 30 params of more failures."""
+    tests = [f"test_{n}" for n in range(30)]
+    items = bound_items([FindingItem(name) for name in tests], 50)
+    body = "{{ failedTests | bullets }}\n\n{{ items | bullets }}\n\n{{ failedTests | bullets(40) }}"
+
+    text = render(
+        tmp_path,
+        body,
+        "failedTests",
+        "items",
+        items=items,
+        params={"failedTests": tests, "failureCount": 50},
+    )
+
+    params, listed, more = text.split("\n\n")
+    assert params == listed
+    assert params.endswith("- `test_19`\n- … (+30)")
+    assert more.endswith("- `test_29`\n- … (+20)")
 
 
 @pytest.mark.spec("7.2")

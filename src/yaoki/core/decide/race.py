@@ -295,7 +295,8 @@ def _best_failure(candidates: Sequence[Task]) -> Task:
 
     def rank(candidate: Task) -> tuple[bool, bool, int, int, bool]:
         failed = candidate.score.failed_checks if candidate.score else None
-        items = len(candidate.failure.items) if candidate.failure else 0
+        listed = candidate.failure.items if candidate.failure else ()
+        items = sum(item.unlisted_count or 1 for item in listed)
         return (
             candidate.failure is None,
             failed is None,

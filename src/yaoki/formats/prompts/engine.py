@@ -16,6 +16,7 @@ from yaoki.errors import TemplateInvalid
 from yaoki.formats.prompts.location import TemplateFile
 from yaoki.formats.prompts.syntax import convert_body
 from yaoki.formats.prompts.template_source import TemplateSource, read_template
+from yaoki.formats.prompts.values import LEFT_OUT
 
 FUEL_MIN, FUEL_MAX = 2_000, 20_000
 # Steps times the size of the file: the engine counts only the steps.
@@ -31,6 +32,7 @@ _CONTROL = lazy_compile(
     r"^( {0,3})(?=#{1,6}(?:\s|$)|`{3,}|~{3,}|=+[ \t]*$|-+[ \t]*$)", re.MULTILINE
 )
 _COMMENT = lazy_compile(r"\{#[\s\S]*?#\}|<!--[\s\S]*?-->")
+_LEFT_OUT = lazy_compile(r"… \(\+(\d+)\)")
 _BAR = lazy_compile(r"^( {0,3})(?=`{3,}|~{3,})", re.MULTILINE)
 
 
@@ -174,8 +176,15 @@ def describe_record(record: Mapping[str, Any]) -> str:
 def format_bullets(value: Any, most: int) -> str:
     """A list, one line per item, up to `most`; then the number of the rest."""
     items = value if isinstance(value, list | tuple) else [value] if value else []
-    lines = [f"- {_bullet(item)}" for item in items[:most]]
-    return "\n".join([*lines, f"- … (+{len(items) - most})"] if len(items) > most else lines)
+    counted = _LEFT_OUT.fullmatch(_name(items[-1])) if items else None
+    listed = items[:-1] if counted else items
+    rest = max(0, len(listed) - most) + (int(counted[1]) if counted else 0)
+    lines = [f"- {_bullet(item)}" for item in listed[:most]]
+    return "\n".join([*lines, f"- {LEFT_OUT.format(rest)}"] if rest else lines)
+
+
+def _name(item: Any) -> str:
+    return as_text(item.get("name") if isinstance(item, Mapping) else item)
 
 
 def _bullet(item: Any) -> str:

@@ -47,6 +47,9 @@ RECORDS = frozenset({"items", *(n for pattern in PATTERNS.values() for n in patt
 # Every record has these keys; values that the check did not set are empty.
 RECORD_KEYS = ("name", "message", "error", "where", "file", "line", "column", "code")
 
+# The lists of failures that the param `failureCount` counts.
+COUNTED = frozenset({"failedTests", "typeErrors", "lintErrors", "unformattedFiles"})
+LEFT_OUT = "… (+{})"
 TEXT_BYTES_MAX = 32_000
 LIST_MAX = 200
 DEPTH_MAX = 4
@@ -60,8 +63,17 @@ def template_values(failure: Failure, declared: Iterable[str]) -> dict[str, Any]
 
 
 def _values(failure: Failure) -> dict[str, Any]:
-    items = [{"name": i.name, "message": i.message, "where": i.where} for i in failure.items]
-    params = {name: value for name, value in failure.params.items() if value is not None}
+    items = [
+        _left_out(item.unlisted_count)
+        if item.unlisted_count
+        else {"name": item.name, "message": item.message, "where": item.where}
+        for item in failure.items
+    ]
+    params = {
+        name: _with_left_out(name, value, failure)
+        for name, value in failure.params.items()
+        if value is not None
+    }
     pattern = PATTERNS.get(failure.pattern)
     own = (*pattern.paths, *pattern.records) if pattern else ()
     from_items = {own[0]: items} if own and not any(params.get(name) for name in own) else {}
@@ -75,6 +87,19 @@ def _values(failure: Failure) -> dict[str, Any]:
         "check": failure.check,
         "message": failure.message,
     }
+
+
+def _with_left_out(name: str, value: Any, failure: Failure) -> Any:
+    """Of many failures a check lists only the first in its params."""
+    count = failure.params.get("failureCount", 0)
+    if name not in COUNTED or not isinstance(value, list | tuple) or not 0 < len(value) < count:
+        return value
+    return [*value, _left_out(count - len(value))]
+
+
+def _left_out(count: int) -> dict[str, Any]:
+    """The last entry of a shortened list; the filter `bullets` reads it."""
+    return {"name": LEFT_OUT.format(count)}
 
 
 def shape_value(name: str, value: Any) -> Any:

@@ -99,7 +99,7 @@ function Finding({ one, path, items }) {
   return html`<li class="finding"><p><${Outcome} name=${one.outcome} /> <b>${one.check}</b>${!one.required && html` <span class="tag">${t("optional")}</span>`} <span class="hush">${one.pattern && bad ? one.pattern : ""} ${testWords(one)} ${one.seconds ? seconds(one.seconds) : ""}${one.exit_code !== null && bad ? ` · ${t("exit.code", { code: String(one.exit_code) })}` : ""}</span></p>
     ${bad && one.message && html`<p class="cause">${translate(one.message)}</p>`}
     ${one.quarantined.map((entry) => html`<p class="cause">${t("quarantined", { test: entry.test, owner: entry.owner, until: moment(entry.expires) })}</p>`)}
-    ${items.length > 0 && html`<ul class="items">${items.slice(0, 20).map((item) => html`<li><code>${item.name}</code> ${item.message} ${item.where && html`<code class="hush">${item.where}</code>`}</li>`)}</ul>`}
+    ${items.length > 0 && html`<ul class="items">${items.slice(0, 21).map((item) => html`<li><code>${item.name}</code> ${item.message} ${item.where && html`<code class="hush">${item.where}</code>`}</li>`)}</ul>`}
     ${one.log && html`<details onToggle=${(event) => setOpen(event.target.open)}><summary>${t("log.check")}</summary>${open && html`<${Log} path=${`${path}/log`} file=${`check:${one.check}`} />`}</details>`}</li>`;
 }
 
