@@ -18,7 +18,12 @@ from yaoki.core.model import (
     Stage,
     TaskKind,
 )
-from yaoki.core.model.outcome import DOUBTFUL_PARAM, MISSING_PATH_PARAM, TIMED_OUT_PARAM
+from yaoki.core.model.outcome import (
+    DOUBTFUL_PARAM,
+    MISSING_PATH_PARAM,
+    OUTSIDE_CHANGE_PARAM,
+    TIMED_OUT_PARAM,
+)
 from yaoki.errors import FatalCode
 
 K, CLOSED = FailureKind, AccountClosure(NOW)
@@ -81,6 +86,19 @@ def test_a_question_about_a_check_that_may_be_wrong_says_how_to_change_it(
     hint = f"{subject} is wrong, change it in the plan or yaoki.toml, then: yaoki plan recheck"
     assert (f" If {hint} run00001. " in text) is bool(subject)
     assert ("recheck" in text) is bool(subject)
+
+
+@pytest.mark.spec("10.3", "10.4")
+@pytest.mark.parametrize(("check", "can_be_wrong"), [("tests", True), ("Q1", False)])
+def test_only_a_check_of_the_plan_may_be_wrong(check: str, can_be_wrong: bool) -> None:
+    """A built-in one stands nowhere that a person could change."""
+    params = {OUTSIDE_CHANGE_PARAM: 3}
+    failure = a_failure(K.QUALITY_FAILURE, "it failed", check=check, params=params)
+
+    text = report(failure).question.text
+
+    words = "3 attempts failed in the same way, in files that they did not change"
+    assert (words in text, "recheck" in text) == (can_be_wrong, can_be_wrong)
 
 
 @pytest.mark.spec("10.3", "9.3")

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from yaoki.core.model import FINAL_CHECK_NAME, NO_CHANGE_CHECK, Failure, FailureKind, Task, TaskKind
+from yaoki.core.model import (
+    BUILT_IN_CHECKS,
+    FINAL_CHECK_NAME,
+    NO_CHANGE_CHECK,
+    Failure,
+    FailureKind,
+    Task,
+    TaskKind,
+)
 from yaoki.core.model.outcome import (
     DOUBTFUL_PARAM,
     MISSING_PATH_PARAM,
@@ -47,7 +55,7 @@ def _doubtful_check_remedy(task: Task, failure: Failure) -> str:
     command = f"yaoki plan recheck {task.run_id}"
     doubtful = [one for one in failure.single_failures if one.params.get(DOUBTFUL_PARAM)]
     times = failure.params.get(OUTSIDE_CHANGE_PARAM, 0)
-    if not doubtful and times < SAME_OUTSIDE_MIN:
+    if not doubtful and (times < SAME_OUTSIDE_MIN or failure.check in BUILT_IN_CHECKS):
         return ""
     check = doubtful[0].check if doubtful else failure.check
     if doubtful and (path := doubtful[0].params.get(MISSING_PATH_PARAM)):
