@@ -82,6 +82,7 @@ def test_the_introduction_of_several_failures_says_that_the_agent_was_cut_off(
     assert "check tests of a failed, also when it was run again" in page
 
 
+@pytest.mark.full
 @pytest.mark.spec("3.3", "17.7")
 def test_short_checks_run_first_once_their_times_are_known(project: Project) -> None:
     checks = {"slow": {"shell": "sleep 1.2; test -s README"}, "quick": {"shell": "test -s README"}}

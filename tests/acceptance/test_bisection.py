@@ -228,6 +228,7 @@ def run_with_a_waived_final_check(project: Project, check: dict[str, Any]) -> No
 WHOLE = {"shell": "test -f never.txt || { echo 'never.txt is missing'; exit 1; }"}
 
 
+@pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("9.3", "6.4", "9.6", "10.4", "0.1")
 def test_merge_honours_a_waiver_on_the_final_check_and_says_so(project: Project) -> None:

@@ -90,6 +90,7 @@ def test_a_check_whose_failures_are_all_known_runs_once_on_the_base_and_never_ag
     assert runs["count"] == count_executions(project)
 
 
+@pytest.mark.full
 @pytest.mark.spec("17.5", "6.4")
 def test_a_task_takes_the_number_of_tests_before_it_from_the_task_ahead_in_the_queue(
     project: Project,

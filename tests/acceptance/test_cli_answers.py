@@ -117,6 +117,7 @@ def test_words_can_be_added_until_the_attempt_starts(prepared: Prepared) -> None
     assert project.yaoki("doctor").code == 0, "the journal folds to the rows"
 
 
+@pytest.mark.full
 @pytest.mark.spec("10.3", "12.1")
 def test_an_open_question_of_an_older_run_is_not_forgotten(prepared: Prepared) -> None:
     project, stands = prepared.after(run_with_failed_base)
@@ -351,6 +352,7 @@ def test_a_question_tells_all_that_is_wrong_with_the_change_itself(project: Proj
     assert "test-integrity: " in question
 
 
+@pytest.mark.full
 @pytest.mark.spec("3.3", "10.4", "6.6")
 def test_weakened_tests_and_failing_checks_are_one_question(project: Project) -> None:
     """Otherwise the second failure would be told only after the answer to the first one."""

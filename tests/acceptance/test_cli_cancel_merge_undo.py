@@ -535,6 +535,7 @@ def test_an_undo_is_listed_among_what_people_decided(prepared: Prepared) -> None
     assert undone.out.endswith(f"next: yaoki answer {project.task('two')['id']}\n")
 
 
+@pytest.mark.full
 @pytest.mark.spec("9.6", "12.1")
 def test_an_undo_that_waits_without_a_worker_says_how_it_is_carried_out(project: Project) -> None:
     tasks = [{"id": name, "checks": [name], "retry": {"max_retries": 0}} for name in ("one", "two")]

@@ -202,6 +202,7 @@ def test_a_limit_without_a_time_is_waited_for(project: Project, tmp_path: Path) 
     assert project.task("one")["state"] == "DONE"
 
 
+@pytest.mark.full
 def test_the_limit_of_an_agent_whose_output_shows_no_answers_is_waited_for(
     project: Project, tmp_path: Path
 ) -> None:
@@ -218,6 +219,7 @@ def test_the_limit_of_an_agent_whose_output_shows_no_answers_is_waited_for(
     assert all(entry["failure"]["unanswered"] for entry in decided)
 
 
+@pytest.mark.full
 def test_an_agents_own_note_delays_its_own_task_only(project: Project, tmp_path: Path) -> None:
     noted = tmp_path / "noted"
     script = (

@@ -311,6 +311,7 @@ def test_the_second_account_of_an_agent_continues_when_the_first_is_at_its_limit
     assert closed["why"]
 
 
+@pytest.mark.full
 def test_another_account_does_not_repeat_what_the_same_agent_failed_at(
     project: Project, tmp_path: Path
 ) -> None:

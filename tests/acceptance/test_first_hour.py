@@ -330,6 +330,7 @@ def test_a_suite_that_fails_for_one_reason_is_not_narrowed(project: Project) -> 
     assert f"# set aside: {alike}\n# remedy: probably the environment" in file.read_text()
 
 
+@pytest.mark.full
 @pytest.mark.spec("12.3", "12.1", "16.5")
 def test_a_suite_with_too_many_failures_at_the_base_is_narrowed_by_hand(project: Project) -> None:
     """`doctor` sent to `init --again`, which found nothing new, and back."""

@@ -187,6 +187,7 @@ def test_an_expired_quarantine_is_red_even_if_every_rerun_passes(project: Projec
     assert "quarantine by mia expired on" in project.yaoki("stats", "flaky").out
 
 
+@pytest.mark.full
 @pytest.mark.spec("17.2")
 def test_a_replay_excuses_what_the_quarantine_excuses_in_a_run(project: Project) -> None:
     """A second failure was red, and a re-run that passes hid an entry that had expired."""

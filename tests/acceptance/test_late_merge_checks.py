@@ -11,6 +11,7 @@ from tests.acceptance.project import GIT_IDENTITY, Project, a_plan, file_contain
 pytestmark = pytest.mark.acceptance
 
 
+@pytest.mark.full
 @pytest.mark.spec("9.6", "0.1", "10.4")
 def test_a_late_check_of_a_partial_merge_proves_nothing_against_the_landed_tasks(
     project: Project,

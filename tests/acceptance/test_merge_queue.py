@@ -180,6 +180,7 @@ def test_one_proof_lands_the_verified_work_of_several_tasks(project: Project) ->
     assert [name for name in names if f"{name}.txt" not in files] == [looked]
 
 
+@pytest.mark.full
 @pytest.mark.spec("17.7", "6.6", "0.1")
 def test_work_that_is_taken_along_loses_no_test_of_the_branch(project: Project) -> None:
     """`t1` shortens a list while `t0` lands tests for each of its items: on top of `t0` there are
@@ -317,6 +318,7 @@ def test_a_task_without_changes_lands_at_the_commit_it_was_verified_on(project: 
     assert count_events_by_task(project, "LAND_REFUSED")[project.task("idle")["id"]] == 0
 
 
+@pytest.mark.full
 @pytest.mark.spec("17.7", "3.4", "12.3")
 def test_work_behind_a_failed_task_in_the_queue_is_verified_again_for_that_cause(
     project: Project,

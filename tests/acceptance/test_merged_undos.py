@@ -210,6 +210,7 @@ def commit_setting(project: Project) -> None:
     project.settings(SETTINGS + f"\n[setup]\ncommands = [[{words}]]\n")
 
 
+@pytest.mark.full
 @pytest.mark.spec("9.6", "16.6")
 def test_the_merge_of_an_undo_of_all_work_is_verified_with_the_set_up(project: Project) -> None:
     """The set-up of `b` itself needs the work of `a`, so it is left out."""
@@ -247,6 +248,7 @@ def test_undone_work_does_not_take_its_own_set_up_away(project: Project) -> None
     assert [name in tracked for name in ("a.txt", "b.txt", "other.txt")] == [True, False, True]
 
 
+@pytest.mark.full
 @pytest.mark.spec("9.6", "16.6", "10.4")
 def test_a_refused_merge_of_an_undo_of_all_work_blames_no_landed_task(project: Project) -> None:
     merge_two_with_setup(project, f"{NEEDS_SETUP} && test -s a.txt", setup=[SETUP])
@@ -289,6 +291,7 @@ def test_changed_checks_of_a_task_that_was_given_up_prove_the_merge_of_its_undo(
     assert "one.txt" not in project.git("ls-tree", "--name-only", "main")
 
 
+@pytest.mark.full
 @pytest.mark.spec("9.6")
 def test_status_says_that_work_landed_again_after_a_complete_merge(project: Project) -> None:
     checks = {name: file_contains(f"{name}.txt") for name in ("one", "two")}
@@ -312,6 +315,7 @@ def test_status_says_that_work_landed_again_after_a_complete_merge(project: Proj
     assert project.status()["last_merge"]["landed_again"] == []
 
 
+@pytest.mark.full
 @pytest.mark.spec("2.6", "9.6")
 def test_a_merged_run_with_undone_work_takes_more_tasks_until_it_ends(project: Project) -> None:
     """Another task in place of the undone one."""

@@ -198,6 +198,7 @@ def test_a_check_that_cannot_start_costs_no_further_agent_runs(project: Project)
     assert f"yaoki plan recheck {project.status()['run']}" in question
 
 
+@pytest.mark.full
 @pytest.mark.spec("4.6", "10.3")
 def test_a_mistyped_path_of_a_check_asks_at_the_second_time(project: Project) -> None:
     """The agent of `lost` can bring its file back, and that of `ignored` can commit its file."""

@@ -134,6 +134,7 @@ def check_blindness(project: Project, prompt: str, race: dict[str, Any]) -> None
     assert project.task("picks~1.judge")["state"] == "REPLACED"
 
 
+@pytest.mark.full
 def test_a_worker_killed_while_the_judge_works_finds_the_same_judge_again(
     project: Project, tmp_path: Path
 ) -> None:

@@ -218,6 +218,7 @@ def test_a_killed_race_continues_with_the_same_agents_and_has_one_winner(
     assert "nothing" not in project.query("verify").out
 
 
+@pytest.mark.full
 @pytest.mark.spec("18.7", "3.7")
 def test_a_race_that_only_interruptions_ended_offers_the_work_that_is_left(
     project: Project, tmp_path: Path
@@ -287,6 +288,7 @@ def test_cancelling_a_racing_task_stops_its_candidates_and_undo_lets_it_race_aga
     assert "y~2.1" in states(project)
 
 
+@pytest.mark.full
 @pytest.mark.spec("2.6")
 def test_a_proof_from_before_a_recheck_does_not_win(project: Project, tmp_path: Path) -> None:
     """The first is proven with the old check only; the second also passes the new one."""
@@ -314,6 +316,7 @@ def test_a_proof_from_before_a_recheck_does_not_win(project: Project, tmp_path: 
     assert "BAD" not in project.yaoki("doctor").out
 
 
+@pytest.mark.full
 @pytest.mark.spec("14.4", "16.10")
 def test_a_retry_after_a_race_does_not_accept_a_changed_git_configuration(
     project: Project,

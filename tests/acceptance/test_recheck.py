@@ -340,6 +340,7 @@ def test_a_wrong_final_check_is_run_again_by_the_command_that_recheck_names(
     assert ended.code == 0, ended.out + ended.err
 
 
+@pytest.mark.full
 @pytest.mark.spec("10.4", "8.4")
 def test_a_task_that_awaits_its_rerun_is_asked_about_when_its_checks_change(
     project: Project, tmp_path: Path
@@ -425,6 +426,7 @@ def undo_merged(project: Project, wrong: str, right: str) -> None:
     assert project.yaoki("undo", "a").code == 0
 
 
+@pytest.mark.full
 @pytest.mark.spec("10.4", "9.6")
 def test_an_open_task_of_a_merged_run_gets_changed_checks(project: Project) -> None:
     undo_merged(project, "test -s a.txt", "grep -qx good a.txt")

@@ -48,6 +48,7 @@ def run_that_deletes_a_test(project: Project) -> str:
     return str(project.status()["run"])
 
 
+@pytest.mark.full
 def test_a_permission_that_the_question_names_is_taken_over(prepared: Prepared) -> None:
     project, run = prepared.after(run_that_deletes_a_test)
     question = project.task("late")["question"]

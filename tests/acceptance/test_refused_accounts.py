@@ -61,6 +61,7 @@ def test_an_answer_opens_every_account_and_the_chain_begins_anew(
     assert (len(first.requests), len(second.requests)) == (3, 2), "the first agent goes first"
 
 
+@pytest.mark.full
 def test_a_new_run_tries_a_refused_account_once(project: Project, tmp_path: Path) -> None:
     first, second, agents = two_services(tmp_path, REFUSED, REFUSED)
     second.return_now()

@@ -187,6 +187,7 @@ def test_a_task_is_not_rerun_unless_another_task_has_landed(project: Project) ->
     assert words in " ".join(project.yaoki("why", "one").out.split())
 
 
+@pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("8.4", "18.6")
 def test_a_task_out_of_retries_does_not_wait_for_the_limit_of_another_one(

@@ -136,6 +136,7 @@ NOT_LOUD = "! grep -qx loud {} || {{ echo '{} is loud'; exit 1; }}"
 LOUD_FIRST = "good\nloud\n"
 
 
+@pytest.mark.full
 @pytest.mark.spec("9.3", "16.6", "0.1")
 def test_a_blamed_landing_that_other_landed_work_needs_is_not_reverted(project: Project) -> None:
     """The check of `b` needs the file of `a`, which its plan does not say: a person decides."""
@@ -171,6 +172,7 @@ def test_a_blamed_landing_that_other_landed_work_needs_is_not_reverted(project: 
     assert project.yaoki("verify").code == 0
 
 
+@pytest.mark.full
 @pytest.mark.spec("9.3", "0.1")
 def test_a_run_is_not_done_while_a_blamed_landing_cannot_be_reverted(project: Project) -> None:
     """`b` changes the line after the one that `a` must take back."""
@@ -266,6 +268,7 @@ def start_chain(project: Project, gate: Path) -> subprocess.Popen[str]:
     return worker
 
 
+@pytest.mark.full
 @pytest.mark.spec("9.6", "0.1")
 def test_an_undo_that_later_work_forbids_is_refused_at_once_while_a_task_runs(
     project: Project, tmp_path: Path
@@ -284,6 +287,7 @@ def test_an_undo_that_later_work_forbids_is_refused_at_once_while_a_task_runs(
     assert "UNDO_REQUESTED" not in project.event_names()
 
 
+@pytest.mark.full
 @pytest.mark.spec("9.6", "0.1", "12.1")
 def test_an_undo_that_is_refused_later_is_told_by_status_why_and_merge(
     project: Project, tmp_path: Path

@@ -38,6 +38,7 @@ def test_a_commit_that_the_agent_reset_away_is_saved(project: Project) -> None:
     assert "precious.py" in saved_files(project)
 
 
+@pytest.mark.full
 @pytest.mark.spec("8.5", "0.2")
 def test_the_work_of_a_person_in_a_task_whose_need_is_given_up_is_saved_and_listed(
     project: Project,

@@ -156,6 +156,7 @@ def test_a_waiver_does_not_cover_what_another_task_broke_before_the_next_one(
     assert "test_z" in item["name"]
 
 
+@pytest.mark.full
 @pytest.mark.spec("10.4", "6.5", "0.1")
 def test_a_waived_failure_is_no_excuse_for_its_own_fix_nor_for_a_change_of_comments(
     project: Project,

@@ -42,6 +42,7 @@ def test_a_question_names_the_command_that_takes_over_a_corrected_check(
     assert "yaoki plan recheck" in " ".join(project.yaoki("answer", "--help").out.split())
 
 
+@pytest.mark.full
 @pytest.mark.spec("10.3", "10.4", "4.6")
 def test_an_agent_that_did_nothing_is_advised_to_be_retried_before_its_check_is_changed(
     project: Project,
@@ -173,6 +174,7 @@ def test_a_question_about_the_work_does_not_doubt_its_check(project: Project) ->
     assert "recheck" not in project.task("it")["question"]
 
 
+@pytest.mark.full
 @pytest.mark.spec("10.3", "10.4")
 def test_a_check_that_the_work_breaks_is_not_doubted_although_it_cannot_run_single_tests(
     project: Project,
