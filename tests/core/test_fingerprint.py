@@ -26,6 +26,7 @@ SAME = [
     ("<Foo object at 0x7f01ab>", "<Foo object at 0x55ff02cd>"),
     ("1 failed in 0.12s", "1 failed in 34.5s"),
     ("took 120 ms", "took 9 ms"),
+    ("# duration_ms 332.908948", "# duration_ms 71"),
     ("took 1m30s", "took 12m05s"),
     ("hung; ended after 59 s", "hung; ended after 1 min 5 s"),
     ("pid 4711 died", "pid 99 died"),

@@ -22,13 +22,13 @@ from yaoki.adapters.checks.readers.suite_stop import (
 )
 from yaoki.adapters.checks.runner import CheckProcesses, ProcessResult
 from yaoki.adapters.checks.suite import SuiteRun, read_suite_run
-from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_dataclass import dataclass, replace
 from yaoki.core.lazy_pattern import lazy_compile
-from yaoki.core.model import CheckSpec, Finding
+from yaoki.core.model import CheckSpec, EndCause, Finding
 from yaoki.core.model.outcome import CANNOT_START_PARAM, DOUBTFUL_PARAM, MISSING_PATH_PARAM
 from yaoki.core.model.patterns import PATTERNS
 from yaoki.core.redact import mask, mask_values
-from yaoki.core.text import one_line
+from yaoki.core.text import format_count, one_line
 from yaoki.ports import ProcessState
 
 REPORT = "report.xml"
@@ -37,10 +37,15 @@ LAST_LINE_CHARS = 120
 COMMAND_CHARS = 80
 # Failures with these patterns have names: of a test, a file, a rule.
 PATTERNS_WITH_NAMES = {TEST_FAILED, TYPE_ERROR, LINT_ERROR, FORMAT_ERROR}
+SILENT = "--silent"
+# A failure of no known kind.
+CHECK_FAILED = "check-failed"
 PLUGIN_MISSING = "probably an option of a pytest plugin that is not installed"
 
 _NODE_VERSION = lazy_compile(r"Node\.js v\d")
 _ERROR = lazy_compile(r"(?:Uncaught )?[A-Z]\w{0,80}(?:Error|Exception)\b|Error\b")
+# The last lines of TAP: `# duration_ms 53.6`.
+_TAP_COUNT = lazy_compile(r"# \w{1,40} [\d.]{1,40}")
 _NO_TESTS = lazy_compile(r"\b(?:0|no|zero) (?:tests?|passing|passed|specs?|examples?)\b", re.I)
 
 
@@ -161,11 +166,35 @@ class CommandCheckRun:
             # A runner prints its counts or its folder below it, or on the other channel.
             line = wrong_call
         line = self._without_room(line)
+        if not wrong_call and (passed := self._passed_beside_failure(suite)):
+            fields["params"] |= {DOUBTFUL_PARAM: True}
+            words = f"{message}, although {passed} and none failed, so something else did"
+            line = "" if _TAP_COUNT.fullmatch(line) else line
+            words = f"{words}: {line}" if line else words
+            failed = make_failed(self.spec, f"{words}{self._loud_command}", **fields)
+            # No test needs a fix, although the plan expects failures of tests.
+            is_test = self.spec.pattern == TEST_FAILED
+            return replace(failed, pattern=CHECK_FAILED) if is_test else failed
         is_option = is_unknown_pytest_option(wrong_call)
         is_unread = self.spec.pattern in PATTERNS_WITH_NAMES and line and not wrong_call
         remark = " (its output was not understood)" if is_unread else ""
         line += f"; {PLUGIN_MISSING}" if is_option else ""
         return make_failed(self.spec, f"{message}{remark}: {line}" if line else message, **fields)
+
+    @property
+    def _loud_command(self) -> str:
+        """The command that does not silence its scripts, for a person."""
+        loud = [word for word in self.spec.argv if word != SILENT]
+        has_more = len(loud) < len(self.spec.argv) and self.spec.hidden is None
+        return f"; to see more: {shlex.join(loud)}" if has_more else ""
+
+    def _passed_beside_failure(self, suite: SuiteRun) -> str:
+        """The tests of a complete suite without a failure, in words, if the command failed."""
+        has_failed = self.state.ended_by is EndCause.NONE and bool(self.state.code)
+        if not has_failed or suite.failure_params or suite.tally is None or suite.tally.failed:
+            return ""
+        passed = suite.tally.passed
+        return format_count(passed, "test passed", "tests passed") if passed else ""
 
     def _missing_path(self, wrong_call: str) -> str:
         """The missing path, if the command itself names it and the work did not remove it."""

@@ -22,6 +22,7 @@ _NOISE: tuple[tuple[re.Pattern[str], str], ...] = (
     (lazy_compile(r"\b\d{1,2}:\d\d:\d\d(\.\d+)?\b"), "<time>"),
     (lazy_compile(r"\b(\d+h)?\d+m\d+(\.\d+)?s\b"), "<span>"),
     (lazy_compile(r"\b\d+(\.\d+)? ?(ms|s|sec|secs|seconds|m|min|minutes|h|µs|us|ns)\b"), "<span>"),
+    (lazy_compile(r"\bduration_ms[ =:]+\d+(\.\d+)?"), "<span>"),
     (lazy_compile(r"<span>( <span>)+"), "<span>"),
     (lazy_compile(r"(?<![\w.])(/[\w.@+-]+){2,}/(?=[\w.@+-])"), ""),
     (lazy_compile(r"[A-Za-z]:(\\[\w.@+ -]+)+\\"), ""),

@@ -3,6 +3,7 @@
 import fcntl
 import hashlib
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -16,6 +17,7 @@ import pytest
 from yaoki.adapters.checks import CheckDispatcher
 from yaoki.adapters.processes.process_trees import ShimProcesses
 from yaoki.core.model import CheckSpec, Finding, Outcome
+from yaoki.core.model.outcome import DOUBTFUL_PARAM
 from yaoki.ports import commit_facts
 
 ROOT = Path(__file__).parents[4]
@@ -386,6 +388,53 @@ def test_output_that_no_reader_understands_is_kept_raw(check_run: CheckRun) -> N
         "stderr": "worse\n",
         "exitCode": 3,
     }
+
+
+TAP_OF_TWO = """\
+TAP version 13
+ok 1 - one
+ok 2 - two
+1..2
+# tests 2
+# pass 2
+# fail 0
+# skipped 0
+# duration_ms 53.6
+"""
+
+
+@pytest.mark.spec("6.2", "12.2", "17.1")
+@pytest.mark.parametrize(
+    ("act", "shown"),
+    [
+        (
+            "echo '1 vulnerability' >&2; exit 1",
+            "exit code 1, although 2 tests passed and none failed, so something else did: "
+            "1 vulnerability",
+        ),
+        (
+            "exit 1",
+            "exit code 1, although 2 tests passed and none failed, so something else did",
+        ),
+        ("echo 'not ok 3 - three'; exit 1", "1 test failed: three"),
+    ],
+)
+def test_a_failure_beside_passing_tests_is_no_failure_of_a_test(
+    check_run: CheckRun, act: str, shown: str
+) -> None:
+    """An audit after the tests failed, and agents were asked to mend the tests."""
+    check_run.write(said__txt=TAP_OF_TWO)
+
+    finding = check_run.run("sh", "-c", f"cat said.txt; {act}", pattern="test-failed")
+
+    silenced = check_run.run("sh", "-c", f"cat said.txt; {act}", "--silent", pattern="test-failed")
+
+    is_test = "although" not in shown
+    more = f"; to see more: {shlex.join(['sh', '-c', f'cat said.txt; {act}'])}"
+    assert silenced.message == (shown if is_test else f"{shown}{more}")
+    assert finding.message == shown
+    assert (finding.pattern == "test-failed") is is_test
+    assert (DOUBTFUL_PARAM in finding.params) is not is_test
 
 
 UNCAUGHT = """\
