@@ -68,6 +68,28 @@ def test_an_agent_that_did_nothing_is_advised_to_be_retried_before_its_check_is_
     assert "not understood" not in said
 
 
+@pytest.mark.spec("10.3", "10.4", "6.4")
+def test_a_check_that_fails_beside_passing_tests_is_doubted_with_its_result_on_the_base(
+    project: Project,
+) -> None:
+    """An audit after the tests failed: agents were asked to mend the tests."""
+    tap = "printf 'TAP version 13\\nok 1 - one\\n1..1\\n# tests 1\\n# pass 1\\n# fail 0\\n'; exit 1"
+    task = {"id": "a", "checks": ["tests"], "retry": {"max_retries": 0}}
+    plan = a_plan(
+        {"a": [writes("a.txt")]}, [task], {"tests": {"shell": tap, "pattern": "test-failed"}}
+    )
+
+    ran = project.yaoki("run", project.plan(plan))
+
+    assert ran.code == 4, ran.out + ran.err
+    question, said = project.task("a")["question"], " ".join(ran.out.split())
+    words = "it fails on the base, too: exit code 1, although 1 test passed and none failed"
+    assert words in question
+    assert "If the check itself is wrong" in question
+    assert "yaoki plan recheck" in question
+    assert "(tests failed)" not in said
+
+
 FIXTURE = """
 import os, pytest
 

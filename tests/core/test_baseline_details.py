@@ -26,7 +26,7 @@ from yaoki.core.decide.integrity import (
 )
 from yaoki.core.model import CheckSpec, CheckType, Finding, FindingItem, HiddenFiles, Outcome
 from yaoki.core.model.check_definition import ParametrizedTests
-from yaoki.core.model.outcome import bound_items
+from yaoki.core.model.outcome import DOUBTFUL_PARAM, bound_items
 
 FAILED, PASSED, BROKEN = Outcome.FAILED, Outcome.PASSED, Outcome.BROKEN
 
@@ -211,6 +211,20 @@ def test_only_a_guard_excuses_known_failures() -> None:
     assert weigh(now, failed("a"), (), guard=False) == now
     assert weigh(now, failed("a"), ()).outcome is PASSED
     assert weigh(replace(now, outcome=PASSED), failed("a"), ()) == replace(now, outcome=PASSED)
+
+
+@pytest.mark.spec("6.4", "10.4")
+def test_a_failure_beside_passing_tests_says_whether_the_base_has_it_too() -> None:
+    params = {DOUBTFUL_PARAM: True, "testCount": 2, "passedCount": 2}
+    now = a_finding(FAILED, message="exit code 1", params=params)
+    other = replace(now, params={"testCount": 2, "passedCount": 1})
+    passed = a_finding(PASSED, params={"testCount": 2, "passedCount": 2})
+
+    same = weigh(now, as_baseline(now), (), guard=False)
+    assert same == replace(now, message="it fails on the base, too: exit code 1")
+    assert weigh(now, other, (), guard=False) == now
+    blamed = weigh(now, passed, (), guard=False)
+    assert blamed.params == {"testCount": 2, "passedCount": 2, "passedOnBase": True}
 
 
 @pytest.mark.spec("6.4", "16.5")

@@ -17,7 +17,12 @@ from yaoki.core.lazy_dataclass import replace
 from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.machine.value_codec import to_data
 from yaoki.core.model import CheckSpec, Finding, FindingItem, Outcome
-from yaoki.core.model.outcome import ITEMS_MAX, PASSED_ON_BASE_PARAM, bound_items
+from yaoki.core.model.outcome import (
+    DOUBTFUL_PARAM,
+    ITEMS_MAX,
+    PASSED_ON_BASE_PARAM,
+    bound_items,
+)
 from yaoki.core.text import format_count
 
 # The param that lists the failures which the base has as well.
@@ -124,7 +129,13 @@ def weigh(now: Finding, base: Finding, fixes: Sequence[str], *, guard: bool = Tr
         broken = replace(now, outcome=Outcome.BROKEN, transient=False, message=why)
         return replace(broken, items=(), unlisted=())
     if base.outcome is Outcome.PASSED:
-        return replace(now, params={**now.params, PASSED_ON_BASE_PARAM: True})
+        # The check can pass, so the work is at fault.
+        params = {name: one for name, one in now.params.items() if name != DOUBTFUL_PARAM}
+        return replace(now, params={**params, PASSED_ON_BASE_PARAM: True})
+    if not guard and now.params.get(DOUBTFUL_PARAM) and base.params.get(DOUBTFUL_PARAM):
+        fails = base.outcome is Outcome.FAILED
+        words = f"it fails on the base, too: {now.message}"
+        return replace(now, message=words) if fails else now
     if not guard or incomplete_suite_reason(now):
         return now
     if base.outcome is not Outcome.FAILED:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
-from yaoki.core.decide.baseline import weigh
+from yaoki.core.decide.baseline import PASSED, weigh
 from yaoki.core.decide.integrity import INTEGRITY_CHECK
 from yaoki.core.decide.same_at_base import SAME_AT_BASE
 from yaoki.core.decide.waived_failures import describe_waiver
@@ -28,7 +28,7 @@ from yaoki.core.model import (
 from yaoki.core.model.change import Change, ChangeContext
 from yaoki.core.model.check_definition import DefinitionReview
 from yaoki.core.model.check_types import AGENT_CHECKS, PROGRAM_CHECKS
-from yaoki.core.model.outcome import OUTSIDE_CHANGE_PARAM, PASSED_ON_BASE_PARAM
+from yaoki.core.model.outcome import DOUBTFUL_PARAM, OUTSIDE_CHANGE_PARAM, PASSED_ON_BASE_PARAM
 from yaoki.engine.claim_context import ClaimContext
 from yaoki.engine.stages.baseline_comparison import BaselineComparison
 from yaoki.engine.stages.change_review import ChangeReview, ReviewedChange
@@ -429,11 +429,13 @@ class CandidateVerifier:
 
 
 def _may_blame_check(check: ProofCheck, finding: Finding) -> bool:
-    """Did it fail before in files that the work did not change?
+    """Did it fail beside passing tests, or before in files that the work did not change?
 
     The next question would doubt the check, unless it passes on the base.  Where single tests can
     run, that is known already.
     """
+    if finding.params.get(DOUBTFUL_PARAM) and finding.params.get(PASSED):
+        return True
     last = check.task.feedback
     if last is None or last.check != check.spec.name or PASSED_ON_BASE_PARAM in finding.params:
         return False
