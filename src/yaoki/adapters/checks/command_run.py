@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from yaoki.adapters.checks.findings import make_broken, make_failed
+from yaoki.adapters.checks.findings import CHECK_FAILED, make_broken, make_failed
 from yaoki.adapters.checks.output import ERR, OUT, read_channel, read_excerpt, read_tails
 from yaoki.adapters.checks.readers import CommandOutput, Interpretation, extract, interpret_output
 from yaoki.adapters.checks.readers.entries import FORMAT_ERROR, LINT_ERROR, TEST_FAILED, TYPE_ERROR
@@ -38,8 +38,6 @@ COMMAND_CHARS = 80
 # Failures with these patterns have names: of a test, a file, a rule.
 PATTERNS_WITH_NAMES = {TEST_FAILED, TYPE_ERROR, LINT_ERROR, FORMAT_ERROR}
 SILENT = "--silent"
-# A failure of no known kind.
-CHECK_FAILED = "check-failed"
 PLUGIN_MISSING = "probably an option of a pytest plugin that is not installed"
 
 _NODE_VERSION = lazy_compile(r"Node\.js v\d")

@@ -12,6 +12,8 @@ from yaoki.core.redact import mask
 from yaoki.core.text import one_line, strip_terminal_codes
 
 MESSAGE_CHARS_MAX = 300
+# The pattern of a failure of no known kind.
+CHECK_FAILED = "check-failed"
 # System errors that may be gone at the next attempt.
 TRANSIENT_ERRNOS = {
     errno.ENOSPC,
@@ -28,7 +30,7 @@ def make_passed(spec: CheckSpec, message: str = "", **fields: Any) -> Finding:
 
 
 def make_failed(
-    spec: CheckSpec, message: str, pattern: str = "check-failed", **fields: Any
+    spec: CheckSpec, message: str, pattern: str = CHECK_FAILED, **fields: Any
 ) -> Finding:
     """The pattern that the plan names takes precedence over the recognised one."""
     return _finding(spec, Outcome.FAILED, message, pattern=spec.pattern or pattern, **fields)

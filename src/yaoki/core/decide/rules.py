@@ -428,7 +428,7 @@ def _recovery_note(group: Task, strategy: RecoveryStrategy) -> JournalNote:
     return JournalNote("RECOVERY_COMPLETE", data)
 
 
-# What the work was verified on is on the branch, not only in the merge queue.
+# The commit on which the work passed is on the branch then, not only in the merge queue.
 _PASSED_ALONE = frozenset({RefusalCause.MOVED, RefusalCause.WAITED, RefusalCause.UNKNOWN})
 
 

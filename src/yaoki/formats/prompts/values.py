@@ -90,7 +90,7 @@ def _values(failure: Failure) -> dict[str, Any]:
 
 
 def _with_left_out(name: str, value: Any, failure: Failure) -> Any:
-    """Of many failures a check lists only the first in its params."""
+    """A check lists only the first of many failures in its params."""
     count = failure.params.get("failureCount", 0)
     if name not in COUNTED or not isinstance(value, list | tuple) or not 0 < len(value) < count:
         return value

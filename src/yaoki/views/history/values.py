@@ -143,7 +143,7 @@ class CheckResult:
     quarantined: tuple[Mapping[str, str], ...] = ()
     # The entries for none of its tests; empty if it does not name its tests.
     quarantine_unmatched: tuple[str, ...] = ()
-    # Of the failures that the base has as well, `known` names only the first.
+    # `known` names only the first of so many failures.
     known_count: int = 0
 
     @property
