@@ -567,6 +567,10 @@ def test_a_list_that_a_check_has_shortened_gives_the_number_of_all_that_are_left
     assert params == listed
     assert params.endswith("- `test_19`\n- … (+30)")
     assert more.endswith("- `test_29`\n- … (+20)")
+    odd = {"failedTests": tests, "failureCount": "many"}
+    assert render(tmp_path, "{{ failedTests | bullets }}", "failedTests", params=odd).endswith(
+        "- `test_19`\n- … (+10)"
+    )
 
 
 @pytest.mark.spec("7.2")

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from yaoki.core.decide.baseline import COUNT, LISTS
 from yaoki.core.model import CONTENT_KINDS, Failure, FailureKind, FindingItem
 from yaoki.core.model.patterns import PATTERNS
 from yaoki.core.text import clip_bytes, strip_terminal_codes
@@ -47,8 +48,6 @@ RECORDS = frozenset({"items", *(n for pattern in PATTERNS.values() for n in patt
 # Every record has these keys; values that the check did not set are empty.
 RECORD_KEYS = ("name", "message", "error", "where", "file", "line", "column", "code")
 
-# The lists of failures that the param `failureCount` counts.
-COUNTED = frozenset({"failedTests", "typeErrors", "lintErrors", "unformattedFiles"})
 LEFT_OUT = "… (+{})"
 TEXT_BYTES_MAX = 32_000
 LIST_MAX = 200
@@ -91,10 +90,10 @@ def _values(failure: Failure) -> dict[str, Any]:
 
 def _with_left_out(name: str, value: Any, failure: Failure) -> Any:
     """A check lists only the first of many failures in its params."""
-    count = failure.params.get("failureCount", 0)
-    if name not in COUNTED or not isinstance(value, list | tuple) or not 0 < len(value) < count:
+    count = failure.params.get(COUNT)
+    if name not in LISTS or not isinstance(value, list | tuple) or not isinstance(count, int):
         return value
-    return [*value, _left_out(count - len(value))]
+    return [*value, _left_out(count - len(value))] if 0 < len(value) < count else value
 
 
 def _left_out(count: int) -> dict[str, Any]:
