@@ -362,7 +362,7 @@ def _judge(detected: FoundCheck, finding: Finding, timeout: timedelta) -> TrialR
             number = int(finding.params.get("failureCount", len(finding.items)))
             counted = f"{_count_words(number, 'failure')}: " if number else ""
             good = describe_test_count(finding)
-            beside = f"; {good} pass" if good else ""
+            beside = f"; passed: {good}" if good else ""
             known = bool(number) and as_baseline(finding).outcome is Outcome.FAILED
             summary = f"{counted}{words}{beside}"
             return TrialResult(

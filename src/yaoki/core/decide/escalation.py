@@ -13,6 +13,7 @@ from yaoki.core.decide.exit_classification import (
     ELSEWHERE_PARAM,
     OUTSIDE_PARAM,
     PLACES_MAX,
+    SAME_WORK_PARAM,
     SCOPE_PARAM,
     WAIVED_PARAM,
     describe_unchanged_checks,
@@ -356,9 +357,10 @@ def _acceptance_question(task: Task, failure: Failure) -> str:
     said = f' The agent says: "{explanation}"{end}'
     ended = f" {as_sentence(failure.agent_end.rstrip('.'))}" if failure.agent_end else ""
     agent = f"{ended}{said}" if explanation else ended or " The agent does not say why."
+    same = _same_work(task, failure)
     # A file that differs only in blank lines and comments counts as unchanged.
-    trivial = task.work.attempt_file_count > 0
-    what = "only blank lines, comments or empty files" if trivial else "nothing"
+    trivial = task.work.attempt_file_count > 0 and not same
+    what = "only blank lines, comments or empty files were" if trivial else "nothing was"
     # If comments are the task, only a check can tell that they are there.
     remedy = f" {COMMENTS_REMEDY}" if trivial else ""
     places = str(failure.params.get(ELSEWHERE_PARAM, ""))
@@ -369,11 +371,19 @@ def _acceptance_question(task: Task, failure: Failure) -> str:
     possible = _choices(task, failure)
     can = ", ".join(text for choice, text in words.items() if choice in possible)
     return shorten(
-        f"{task.spec.name}: {what} {'were' if trivial else 'was'} changed, and "
+        f"{task.spec.name}: {same or f'{what} changed'}, and "
         f"{_checks_of_unchanged(task, failure)}.{work}{agent}{remedy}"
         f"{_rejected_work(task)} {can[0].upper()}{can[1:]} or abort?",
         QUESTION_MAX,
     )
+
+
+def _same_work(task: Task, failure: Failure) -> str:
+    """With which tasks the same changes have landed; empty if the attempts changed nothing."""
+    if now := str(failure.params.get(SAME_WORK_PARAM, "")):
+        return now
+    before = task.feedback.params.get(SAME_WORK_PARAM, "") if task.feedback else ""
+    return f"{before}; nothing else was changed" if before else ""
 
 
 def _rejected_work(task: Task) -> str:

@@ -29,6 +29,8 @@ SIDE_CHARS = 800
 ELSEWHERE_PARAM = "elsewhere"
 # The param that names the waived checks of an agent without changes.
 WAIVED_PARAM = "waivedChecks"
+# The param that says with which tasks all changes of an attempt have landed.
+SAME_WORK_PARAM = "sameWork"
 PLACES_MAX, CHECKS_MAX = 5, 5
 # The params with the new files of the agent that its scope left out, and with the scope.
 OUTSIDE_PARAM, SCOPE_PARAM, OUTSIDE_MAX = "outsideFiles", "scope", 100
@@ -221,6 +223,19 @@ def classify_needless_run(exit_: AgentExit, waived: Sequence[str] = ()) -> Failu
     if waived:
         params[WAIVED_PARAM] = list(waived)
     return replace(failure, params=params, reason=Reason.NEEDS_HUMAN)
+
+
+def describe_same_work(failure: Failure, exit_: AgentExit, names: Sequence[str]) -> Failure:
+    """An attempt that changed something, of which nothing is left to land.
+
+    `names`: the tasks that landed the same changes, as far as they are known.
+    """
+    landed = f"landed with {', '.join(names)}" if names else "landed"
+    words = f"everything that was changed has already {landed}"
+    message = f"{words}; if nothing else needs changing, say why"
+    params = {**failure.params, SAME_WORK_PARAM: words}
+    end = describe_failed_agent(exit_)
+    return replace(failure, message=message, params=params, agent_end=end)
 
 
 def describe_unchanged_checks(waived: Sequence[str], count: int) -> str:

@@ -291,17 +291,20 @@ def _after_verify(
     failure = name_landed_since(failure, task.work, report.onto)
     if report.bisect_result is not None:
         return (*notes, judgment, _culprit_found(report.bisect_result, failure))
-    if verdict.passed and exit_ is not None and exit_.ended_cleanly:
+    is_same = done_nothing and task.work.attempt_file_count > 0
+    is_needless = exit_ is not None and (exit_.ended_cleanly or (is_same and not refuted))
+    if verdict.passed and exit_ is not None and is_needless:
         waived = [f.check for f in verdict.findings if f.outcome is Outcome.WAIVED]
-        failure = exit_classification.add_work_location(
-            exit_classification.classify_needless_run(exit_, waived), report.work_elsewhere
-        )
+        needless = exit_classification.classify_needless_run(exit_, waived)
+        if is_same:
+            needless = exit_classification.describe_same_work(needless, exit_, report.landed_with)
+        failure = exit_classification.add_work_location(needless, report.work_elsewhere)
         failure = _with_left_out_files(task, failure)
         work = _work_identity(task.work.diff_digest, task.work.tree)
         return (*notes, judgment, *plan_retry_or_escalate(task, failure, moment, work))
     final = failure.kind is FailureKind.ESCALATE_REQUIRED
     is_external = failure.is_our_fault or bool(failure.account)
-    if unchanged and not is_external and not final and exit_ is not None:
+    if unchanged and not is_same and not is_external and not final and exit_ is not None:
         nothing = exit_classification.add_work_location(
             exit_classification.classify_no_change(exit_), report.work_elsewhere
         )

@@ -73,7 +73,7 @@ _SHIPPED = (
         "no-change",
         "nothing was changed",
         other_paths=("outsideFiles", "scope"),
-        values=("exitCode",),
+        values=("exitCode", "sameWork"),
         kind=FailureKind.INCOMPLETE,
     ),
     FailurePattern(

@@ -91,7 +91,8 @@ class JointCandidateFailed:
 class CandidateVerified:
     """The required checks ran on `commit`, which is a descendant of `onto`.
 
-    `is_already_landed`: the run branch contains all changes of the task.  `work_elsewhere`: other
+    `is_already_landed`: the task itself has landed before.  `landed_with`: the tasks that landed
+    the same changes, if nothing of this one's is left to land.  `work_elsewhere`: other
     places where the agent worked, if it changed nothing that could land.  `check_revision` is the
     revision of the plan whose checks ran.
     `changed_lines` is counted only for a candidate of a race.
@@ -106,6 +107,7 @@ class CandidateVerified:
     work_elsewhere: tuple[str, ...] = ()
     check_revision: int = 0
     changed_lines: int | None = None
+    landed_with: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

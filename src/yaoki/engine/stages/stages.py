@@ -30,6 +30,7 @@ from yaoki.engine.stages.proof_room import ProofSessions
 from yaoki.engine.stages.race import RaceStage
 from yaoki.engine.stages.race_judge import RaceJudgeStages
 from yaoki.engine.stages.resources import TaskResources
+from yaoki.engine.stages.same_work import SameWork
 from yaoki.engine.stages.spend_watch import SpendWatch
 from yaoki.engine.stages.verify import VerifyStage
 from yaoki.engine.stages.waived_landings import WaivedLandings
@@ -155,6 +156,7 @@ class Stages:
             plan_task,
             race_judge,
             waived_landings,
+            SameWork(workspace, find_task),
         )
         self._land = LandStage(workspace, attempts, queue, CompanyWait(workspace, clock), plan_task)
 

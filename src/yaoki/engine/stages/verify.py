@@ -44,6 +44,7 @@ from yaoki.engine.stages.predecessor_wait import PredecessorWait
 from yaoki.engine.stages.prepare import PrepareStage
 from yaoki.engine.stages.processes import AttemptProcesses
 from yaoki.engine.stages.race_judge import RaceJudgeStages
+from yaoki.engine.stages.same_work import SameWork
 from yaoki.engine.stages.waived_landings import WaivedLandings
 from yaoki.ports import Candidate, Workspace
 
@@ -62,11 +63,12 @@ class VerifyStage:
         plan_task: PlanTaskStages,
         race_judge: RaceJudgeStages,
         waived_landings: WaivedLandings,
+        same_work: SameWork,
     ) -> None:
         self._workspace, self._processes, self._prepare = workspace, processes, prepare
         self._verifier, self._bisection = verifier, bisection
         self._queue, self._plan_task, self._race_judge = queue, plan_task, race_judge
-        self._waived_landings = waived_landings
+        self._waived_landings, self._same_work = waived_landings, same_work
 
     def verify(self, run: Run, task: Task, claim: ClaimContext) -> StageReport:
         folder = self._processes.folder(task, task.attempt)
@@ -105,7 +107,8 @@ class VerifyStage:
         if claim.stop_reason() is StopReason.LOST:
             raise ClaimSuperseded
         verdict = Verdict(findings)
-        may_land = verdict.passed and not _is_refuted(task)
+        is_same = self._same_work.is_same(task, candidate)
+        may_land = verdict.passed and not _is_refuted(task) and not is_same
         if not may_land and (
             deferred := self._queue.discard_if_predecessor_failed(
                 run, task, candidate.predecessor, claim
@@ -147,9 +150,8 @@ class VerifyStage:
         verdict: Verdict,
         culprit: BisectResult | None,
     ) -> CandidateVerified:
-        landed = not candidate.changed and (
-            bool(task.work.attempt_file_count) or self._landed_before(run, task)
-        )
+        landed = self._same_work.has_landed(run, task, candidate)
+        is_same = not landed and self._same_work.is_same(task, candidate)
         elsewhere = (
             ()
             if candidate.changed or landed
@@ -165,6 +167,7 @@ class VerifyStage:
             elsewhere,
             task.check_revision_number,
             self._count_lines(task, candidate, verdict),
+            self._same_work.landed_with(run, task) if is_same else (),
         )
 
     def _count_lines(self, task: Task, candidate: Candidate, verdict: Verdict) -> int | None:
@@ -172,12 +175,6 @@ class VerifyStage:
         if not task.race_task or not verdict.passed:
             return None
         return self._workspace.contents.count_changed_lines(candidate.onto, candidate.commit)
-
-    def _landed_before(self, run: Run, task: Task) -> bool:
-        """Does the branch contain this task's own work although the store lost its landing?"""
-        steps = self._workspace.branches.list_landings(run)
-        undone = {step.undoes for step in steps}
-        return any(step.task_id == task.id and step.commit not in undone for step in steps)
 
     def _blame(
         self, run: Run, task: Task, verdict: Verdict, home: Path, claim: ClaimContext

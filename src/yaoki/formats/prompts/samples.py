@@ -46,6 +46,7 @@ _VALUES: Mapping[str, Any] = {
     "conflictedFiles": ["src/auth/store.py"],
     "outsideFiles": ["setup.cfg"],
     "scope": ["src/auth/**"],
+    "sameWork": "everything that was changed has already landed with login",
     "deletedFiles": ["src/billing/invoice.py"],
     "deleted": 41,
     "tracked": 60,
