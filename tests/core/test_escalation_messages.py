@@ -143,6 +143,11 @@ def choices(failure: Failure, task: Task | None = None) -> str:
             " done (waive), try again, take over or abort?",
         ),
         (
+            a_failure(K.INCOMPLETE, check="no-change", params={"sameWork": "all landed with a"}),
+            "login: all landed with a, and its checks pass without a change. The agent does not"
+            " say why. Accept it as done (waive), try again, take over or abort?",
+        ),
+        (
             a_failure(K.INCOMPLETE, check="no-change", params={"agentSaid": "x" * 400}),
             'login: nothing was changed, and its checks pass without a change. The agent says: "'
             f'{"x" * 299}…" Accept it as done (waive), try again, take over or abort?',

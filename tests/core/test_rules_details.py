@@ -488,6 +488,49 @@ def test_a_needless_run_names_the_place_of_the_work() -> None:
     assert again.work_digest == "diff2"
 
 
+def changed_two_files(exit_: Any = None) -> Task:
+    task = worked(exit_)
+    return replace(task, work=replace(task.work, attempt_file_count=2))
+
+
+@pytest.mark.spec("3.5", "0.1")
+@pytest.mark.parametrize(
+    ("names", "landed"),
+    [(("a", "b"), "landed with a, b"), ((), "landed"), (("a",), "landed with a")],
+)
+def test_changes_that_all_landed_with_another_task_count_as_none(
+    names: tuple[str, ...], landed: str
+) -> None:
+    report = verified(a_verdict(PASSED), changed=(), landed_with=names)
+
+    events = decide_events(changed_two_files(), report)
+
+    again = the_retry(events).failure
+    words = f"everything that was changed has already {landed}"
+    assert again.message == f"{words}; if nothing else needs changing, say why"
+    assert (again.check, again.params["sameWork"]) == ("no-change", words)
+
+
+@pytest.mark.spec("3.5", "4.2")
+def test_a_failed_agent_whose_changes_landed_with_another_task_is_asked_as_well() -> None:
+    report = verified(a_verdict(PASSED), changed=(), landed_with=("a",))
+
+    again = the_retry(decide_events(changed_two_files(an_exit(code=3)), report)).failure
+
+    assert again.message.startswith("everything that was changed has already landed with a")
+    assert again.agent_end == "the agent ended with exit code 3"
+
+
+@pytest.mark.spec("3.5", "4.4")
+def test_a_check_that_fails_after_changes_that_landed_with_another_task_is_the_failure() -> None:
+    report = verified(a_verdict(FAILED), changed=(), landed_with=("a",))
+
+    failure = the_retry(decide_events(changed_two_files(), report)).failure
+
+    assert failure.kind is FailureKind.QUALITY_FAILURE
+    assert "nothing was changed" not in failure.message
+
+
 @pytest.mark.spec("3.5", "10.3")
 def test_an_agent_without_changes_gets_the_names_of_all_failing_checks() -> None:
     verdict = Verdict(tuple(a_finding(FAILED, name) for name in ("tests", "lint", "Q5")))
