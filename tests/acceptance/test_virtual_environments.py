@@ -83,6 +83,33 @@ def test_the_environment_of_the_checkout_tests_the_code_of_the_worktree(project:
     assert "green at the base, 2 tests" in seen.out, seen.out
 
 
+@pytest.mark.spec("12.3", "16.5")
+def test_init_again_gives_a_check_the_environment_that_was_made_since(project: Project) -> None:
+    """Otherwise its result would be about another command than that of the file."""
+    found = "from importlib.util import find_spec\n\n\ndef test_more():\n"
+    optional = f"{found}    assert find_spec('only_in_the_environment')\n"
+    basic = "def test_basic():\n    assert True\n"
+    tests = {"tests/test_calc.py": basic, "tests/test_more.py": optional}
+    commit_files(project, {**FILES, **tests})
+    env, file = programs(project), project.repo / "yaoki.toml"
+    first = project.yaoki("init", env=env)
+    create_environment(project)
+
+    again = project.yaoki("init", "--again", env=env)
+    written = tomllib.loads(file.read_text())["checks"]["tests"]
+    seen = project.yaoki("doctor", "--checks", env=env)
+    file.write_text(file.read_text().replace('"python", "-m"', '"python", "-B", "-m"'))
+    edited = project.yaoki("init", "--again", env=env)
+
+    assert "red " in first.out, first
+    assert "updated to the environment that was tried: tests" in again.out
+    assert written["env"] == {"VIRTUAL_ENV": ".venv", "PYTHONPATH": "."}
+    assert "green at the base, 2 tests" in seen.out, seen
+    words = "tests has another command or environment in yaoki.toml, which was not tried"
+    assert words in " ".join(edited.out.split())
+    assert "green at the base" not in file.read_text()
+
+
 @pytest.mark.full
 @pytest.mark.spec("12.3", "16.5")
 def test_a_missing_module_is_installed_into_the_environment(project: Project) -> None:

@@ -67,7 +67,7 @@ def choices(failure: Failure, task: Task | None = None) -> str:
         ),
         (
             a_failure(message="x" * 400),
-            f"login is not done: {'x' * 239}…. Try again, take over or abort?",
+            f"login is not done: {'x' * 239}… Try again, take over or abort?",
         ),
         (
             a_failure(message="All tests pass."),
@@ -79,7 +79,7 @@ def choices(failure: Failure, task: Task | None = None) -> str:
         ),
         (
             a_failure(message="x" * 900, is_our_fault=True),
-            f"login is not done: {'x' * 799}…. Try again, take over or abort?",
+            f"login is not done: {'x' * 799}… Try again, take over or abort?",
         ),
         (
             a_failure(message="weaker", pattern="test-weakened", check="test-integrity"),

@@ -266,7 +266,8 @@ def _question_text(task: Task, failure: Failure, issue: str) -> str:
     )
     rejected = _rejected_work(task) if idle else ""
     others = f"{_further_checks(failure, issue)}{_given_up_words(task)}{rejected}"
-    return f"{task.spec.name} is not done: {issue}.{others}{remedy} {can} or abort?"
+    end = "" if issue.endswith("…") else "."
+    return f"{task.spec.name} is not done: {issue}{end}{others}{remedy} {can} or abort?"
 
 
 def _further_checks(failure: Failure, issue: str) -> str:

@@ -20,6 +20,7 @@ from yaoki.formats.discovery.second_look import (
     add_usable_checks,
     commented_out_checks,
     refresh_comments,
+    update_environments,
 )
 from yaoki.formats.discovery.settings_text import (
     OWN_CHECK,
@@ -52,4 +53,5 @@ __all__ = [
     "refresh_comments",
     "replaceable_programs",
     "settings_text",
+    "update_environments",
 ]

@@ -1,17 +1,20 @@
 """Updates a settings file (`yaoki init --again`) with the checks that can run now.
 
-Only what `init` itself wrote is replaced: paragraphs that it commented out, and its comments above
-a check.  New checks are added at the end.
+Only what `init` itself wrote is replaced: paragraphs that it commented out, its comments above a
+check, and the environment of a check whose command is still its own.  New checks are added at the
+end.
 """
 
 from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.lazy_pattern import lazy_compile
+from yaoki.formats.discovery.detection import FoundCheck
 from yaoki.formats.discovery.settings_text import (
     ALIKE_REMEDY,
     ASIDE_MARKERS,
@@ -26,8 +29,8 @@ from yaoki.formats.discovery.settings_text import (
     agent_text,
     check_header,
     check_text,
-    command_line,
     default_agent_text,
+    env_line,
     setup_commands,
     setup_text,
     story_text,
@@ -42,6 +45,8 @@ _STORY = lazy_compile(
     r"(?:# remedy: [^\n]*\n)?(?=\[checks\.)",
     re.MULTILINE,
 )
+# The lines that `init` writes above the environment of a check.
+_SPEC_LINE = lazy_compile(r"(?:run|shell|pattern|cwd) = ")
 _COMMENTED_CHECK = lazy_compile(r"^# \[checks\.(\"?)([^\]\"\n]+)\1\]$", re.MULTILINE)
 _ASIDE = lazy_compile(rf"^# (?:{'|'.join(ASIDE_MARKERS)}): ([^\n]*)$", re.MULTILINE)
 _TESTS = f'\n# pattern = "{KINDS["tests"]}"'
@@ -101,27 +106,88 @@ def add_usable_checks(
     return text, names
 
 
-def refresh_comments(text: str, tried: Sequence[TrialResult], known: Collection[str]) -> str:
-    """The text with today's results in the comments of `init`; `known` are the checks in it."""
+def update_environments(
+    text: str, tried: Sequence[TrialResult], known: Mapping[str, Mapping[str, Any]]
+) -> tuple[str, list[str], list[str]]:
+    """The text in which checks have the environment that they were tried in.
+
+    Also the names of the updated checks, and of those that were not tried as they are: their
+    command or environment is not that of `init`.  `known` are the checks in the text.
+    """
+    parts, updated, others = text.split("\n\n"), [], []
+    for one in tried:
+        check = one.check
+        own = known.get(check.name)
+        if own is None or one.state is TrialState.NOT_RUN or _is_as_tried(own, check):
+            continue
+        at = next((n for n, part in enumerate(parts) if _has_story_of(part, check)), None)
+        part = "" if at is None else _with_environment(parts[at], check)
+        if at is None or not part or not (one.state.is_usable and _lacks_only(own, check)):
+            others.append(check.name)
+            continue
+        parts[at] = part
+        updated.append(check.name)
+    return "\n\n".join(parts), updated, others
+
+
+def _is_as_tried(own: Mapping[str, Any], check: FoundCheck) -> bool:
+    return _has_its_command(own, check) and dict(own.get("env", {})) == dict(check.env)
+
+
+def _has_its_command(own: Mapping[str, Any], check: FoundCheck) -> bool:
+    command = (tuple(own.get("run", ())), own.get("shell", ""), own.get("cwd", "."))
+    return command == (check.run, check.shell, check.folder)
+
+
+def _lacks_only(own: Mapping[str, Any], check: FoundCheck) -> bool:
+    """A variable that `init` does not write is somebody's own, and so is another value."""
+    return _has_its_command(own, check) and own.get("env", {}).items() <= check.env.items()
+
+
+def _with_environment(part: str, check: FoundCheck) -> str:
+    """Empty if a person wrote the environment in another form, which stays as it is."""
+    lines = [line for line in part.splitlines() if not line.startswith("env = ")]
+    places = [n for n, line in enumerate(lines) if _SPEC_LINE.match(line)]
+    end = places[-1] + 1 if places else len(lines)
+    updated = "\n".join((*lines[:end], env_line(check), *lines[end:]))
+    try:
+        tomllib.loads(updated)
+    except tomllib.TOMLDecodeError:
+        return ""
+    return updated
+
+
+def refresh_comments(
+    text: str, tried: Sequence[TrialResult], known: Collection[str], others: Collection[str] = ()
+) -> str:
+    """The text with today's results in the comments of `init`; `known` are the checks in it, and
+    `others` those of them that were not tried as they are.
+    """
     parts = text.split("\n\n")
     if known:
         parts = [part for part in parts if part.strip() != NO_CHECK.strip()]
     for one in tried:
-        if one.state is not TrialState.NOT_RUN:
-            parts = [_refresh(part, one, is_known=one.check.name in known) for part in parts]
+        if one.state is TrialState.NOT_RUN:
+            continue
+        name = one.check.name
+        is_known, is_same = name in known, name not in others
+        parts = [_refresh(part, one, is_known=is_known, is_same=is_same) for part in parts]
     return "\n\n".join(parts).rstrip("\n") + "\n"
 
 
-def _refresh(part: str, one: TrialResult, *, is_known: bool) -> str:
+def _refresh(part: str, one: TrialResult, *, is_known: bool, is_same: bool) -> str:
     if not is_known:
         return check_text(one).rstrip("\n") if _is_comment_of(part, one) else part
-    header = check_header(one.check)
     story = _STORY.match(part)
-    if story is None or not part.startswith(f"{header}\n", story.end()):
+    if story is None or not _has_story_of(part, one.check):
         return part
-    is_same = command_line(one.check) in part.splitlines()
-    # The comments of a check whose command a person changed are about another one.
+    # The comments of a check that a person changed are about another one.
     return f"{story_text(one) if is_same else ''}{part[story.end() :]}"
+
+
+def _has_story_of(part: str, check: FoundCheck) -> bool:
+    story = _STORY.match(part)
+    return story is not None and part.startswith(f"{check_header(check)}\n", story.end())
 
 
 def _is_comment_of(part: str, one: TrialResult) -> bool:

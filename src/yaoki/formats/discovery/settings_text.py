@@ -212,6 +212,12 @@ def command_line(check: FoundCheck) -> str:
     return f"run = [{', '.join(_text(word) for word in check.run)}]"
 
 
+def env_line(check: FoundCheck) -> str:
+    """The line with its environment."""
+    pairs = ", ".join(f"{name} = {_text(value)}" for name, value in check.env.items())
+    return f"env = {{ {pairs} }}"
+
+
 def story_text(trial: TrialResult) -> str:
     """The comments above a check."""
     return "".join(f"{line}\n" for line in _story(trial))
@@ -225,8 +231,7 @@ def _table(trial: TrialResult) -> str:
     if check.folder != ".":
         lines.append(f"cwd = {_text(check.folder)}")
     if check.env:
-        pairs = ", ".join(f"{name} = {_text(value)}" for name, value in check.env.items())
-        lines.append(f"env = {{ {pairs} }}")
+        lines.append(env_line(check))
     if trial.state is TrialState.RED and trial.has_comparable_failures:
         lines.append('baseline = "known"   # failures that already exist on the base do not count')
     return "\n".join(lines) + "\n"

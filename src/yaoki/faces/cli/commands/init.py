@@ -35,6 +35,7 @@ from yaoki.formats.discovery import (
     add_usable_checks,
     commented_out_checks,
     refresh_comments,
+    update_environments,
 )
 from yaoki.views import SCHEMA
 
@@ -125,8 +126,10 @@ def _print_unchanged(file: Path, *, trust: bool, as_json: bool) -> int:
 def _add_checks(app: App, found: ProjectSurvey, file: Path, *, dry_run: bool, as_json: bool) -> int:
     """Add checks that can run now and are commented out or missing, and update the comments."""
     text = file.read_text(encoding="utf-8")
-    new_text, added = add_usable_checks(text, found.trials, app.settings.checks)
-    new_text = refresh_comments(new_text, found.trials, {*app.settings.checks, *added})
+    known = app.settings.checks
+    new_text, updated, others = update_environments(text, found.trials, known)
+    new_text, added = add_usable_checks(new_text, found.trials, known)
+    new_text = refresh_comments(new_text, found.trials, {*known, *added}, others)
     if not (app.settings.agents or app.settings.agent):
         new_text, more = add_agents(new_text, found.agents)
         added = [*more, *added]
@@ -136,26 +139,38 @@ def _add_checks(app: App, found: ProjectSurvey, file: Path, *, dry_run: bool, as
     is_changed = new_text.rstrip("\n") != text.rstrip("\n")
     if is_changed and not dry_run:
         _replace(file, new_text)
-        if added and found.ran_checks:
+        if (added or updated) and found.ran_checks:
             _trust_written(app)
     if as_json:
         document = _document(found, file, dry_run=dry_run)
         document = {**document, "made": is_changed and not dry_run, "added": added}
+        document = {**document, "updated": updated, "not_tried": others}
         print_document({**document, "text": new_text} if dry_run else document)
         return 0
-    print_wrapped(
-        clean_line(f"{file}: {_describe_change(added, is_changed=is_changed, dry_run=dry_run)}")
-    )
+    words = _describe_change(added, updated, is_changed=is_changed, dry_run=dry_run)
+    print_wrapped(clean_line(f"{file}: {words}"))
+    _print_others(others, file)
     _print_too_red(found, new_text, file)
     has_checks = bool(added or app.settings.checks)
     print_next_command(_choose_next(app, found, "yaoki doctor --checks", has_checks=has_checks))
     return 0
 
 
-def _describe_change(added: Sequence[str], *, is_changed: bool, dry_run: bool) -> str:
+def _print_others(names: Sequence[str], file: Path) -> None:
+    """The results above are those of init's own commands."""
+    for name in names:
+        words = f"{name} has another command or environment in {file.name}, which was not tried"
+        print_wrapped(clean_line(words))
+
+
+def _describe_change(
+    added: Sequence[str], updated: Sequence[str], *, is_changed: bool, dry_run: bool
+) -> str:
     would = "would be " if dry_run else ""
-    if added:
-        return f"{would}added: {', '.join(added)}"
+    named = {"added": added, "updated to the environment that was tried": updated}
+    changes = [f"{would}{verb}: {', '.join(names)}" for verb, names in named.items() if names]
+    if changes:
+        return "; ".join(changes)
     return f"nothing new; the comments {would or 'are '}updated" if is_changed else "nothing new"
 
 
