@@ -16,7 +16,7 @@ from yaoki.core.model import RaceEnd, RaceRules, RaceStart
 from yaoki.views.history.measured_attempts import measure_attempts
 
 # The bounds are three standard deviations of the share in a sample of this size.
-WORLDS, BOUNDS = 300, (0.73, 0.87)
+WORLDS, BOUNDS = 120, (0.69, 0.91)
 QUICK_WORLDS, QUICK_BOUNDS = 45, (0.62, 0.98)
 RUNS_BEFORE = 8
 
