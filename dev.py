@@ -42,10 +42,13 @@ TESTS = ("-q", "--workers", str(AT_ONCE), "-p", "no:hypothesispytest")
 GENERATORS = ("yaoki.formats.plan.shape_table", "tests.reference")
 # Tests that are not in the folder of the package that they hold, by its file.
 ELSEWHERE = {"src/yaoki/views/documents.py": "tests/acceptance/test_cli_output.py"}
+STORM = "tests/security/test_kill_storm.py"
 INSTALL_BROWSER = ("python", "tests/tools/browser.py", str(VENV / "browsers"))
 INSTALL_AGENTS = ("python", "tests/tools/agents/install.py", str(VENV / "agents"))
-# `full` tries these, which the night of a whole run needs; `real` tries all.
-MAIN_AGENTS = ("claude", "codex", "gemini", "opencode", "pi", "aider")
+# `full` tries four with every fault, and the other two in the night of a whole run: they start
+# slowly.  `real` tries all with every fault.
+MAIN_AGENTS = ("claude", "codex", "gemini", "pi")
+NIGHT_AGENTS = ("opencode", "aider")
 # Folders of tests in memory: most of a test's time on a disk is waiting for the disk.
 MEMORY, MEMORY_MIN = Path("/dev/shm"), 8 << 30
 # Without the name of the product: tests look for it in the paths that a check sees.
@@ -92,20 +95,20 @@ def generate() -> None:
 
 
 def real(*more: str) -> None:
-    """all real agent programs against a scripted model, all real repositories; prints tables"""
+    """all real agent programs, all real repositories, all of HumanEval, long storms of kills"""
+    os.environ["YAOKI_TEST_KILLS"] = "80"
     try_agents()
     run_tests(*TESTS, "-m", "agents", *more)
     if not more:
-        run_tests(*TESTS, "tests/real_repositories")
+        run_tests(*TESTS, "tests/real_repositories", "tests/human_eval", STORM)
 
 
 def full(*more: str) -> None:
-    """everything: all cases, six real agents, long storms of kills, twelve real repositories"""
-    os.environ["YAOKI_TEST_KILLS"] = "80"
+    """everything: all cases, six real agents, storms of kills, twelve real repositories"""
     os.environ["YAOKI_TEST_PROGRAMS"] = " ".join(MAIN_AGENTS)
     os.environ["YAOKI_TEST_MAIN_REPOSITORIES"] = "1"
     style()
-    try_agents(*MAIN_AGENTS)
+    try_agents(*MAIN_AGENTS, *NIGHT_AGENTS)
     docs()
     run_suite(more=more)
     call("python", "-m", "tests.spec_coverage")

@@ -186,7 +186,7 @@ WEATHER: Mapping[str, type[Service]] = {
 
 @pytest.fixture
 def night(project: Project) -> Iterator[Night]:
-    played = Night({name: RealAgentRun(needed(name), project) for name in TASKS})
+    played = Night({name: RealAgentRun(needed(name, is_selected=True), project) for name in TASKS})
     with ExitStack() as services:
         for account, kind in WEATHER.items():
             services.enter_context(played.service(account, kind))

@@ -98,9 +98,12 @@ class Program:
         return shell(command), shell(SUBMIT) if self.name == "mini-swe-agent" else say("Done.")
 
 
-def needed(name: str) -> Program:
-    """The program; skips the test if it is not installed, but fails on a build server."""
-    if why := missing_reason(name):
+def needed(name: str, *, is_selected: bool = False) -> Program:
+    """The program; skips the test if it is not installed, but fails on a build server.
+
+    `is_selected`: whatever the selection says.
+    """
+    if why := missing_reason(name, is_selected=is_selected):
         words = f"{name} is not installed here: {why}"
         if os.environ.get("CI") and why != LEFT_OUT:
             pytest.fail(words)
@@ -108,10 +111,10 @@ def needed(name: str) -> Program:
     return PROGRAMS[name]
 
 
-def missing_reason(name: str) -> str:
+def missing_reason(name: str, *, is_selected: bool = False) -> str:
     """The reason why a program is not tried; empty if it is."""
     selected = os.environ.get(SELECTION, "").split()
-    if selected and name not in selected:
+    if selected and name not in selected and not is_selected:
         return LEFT_OUT
     if PROGRAMS[name].program.exists():
         return ""
