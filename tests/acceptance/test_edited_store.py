@@ -233,7 +233,7 @@ def test_an_untouched_store_is_verified_with_exit_code_0(prepared: Prepared) -> 
 
     assert done.code == 0, done.out
     assert f"verified: journal file and git agree with the store of run {run}" in done.out
-    assert "3 tasks, each proven by the journal file" in done.out
+    assert "2 tasks and the final check, each proven by the journal file" in done.out
 
 
 @pytest.mark.full

@@ -17,8 +17,12 @@ from yaoki.core.evidence import (
 )
 from yaoki.core.model import State
 from yaoki.core.text import format_count
+from yaoki.engine.required_checks import is_final_check
 from yaoki.errors import GitFailed
 from yaoki.report import VerificationResult, verification_result
+
+# One, or several after replans.
+_FINAL = ("", "the final check", "the final checks")
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,7 +41,7 @@ def verify_store(app: App, run: Run) -> list[VerificationResult]:
         _journal_file(app, run),
         verification_result(
             "rows",
-            f"the rows of {format_count(len(rows), 'task')} match the journal",
+            f"the rows of {_count_tasks(rows)} match the journal",
             "a row does not match the journal",
             app.store.audit(run.id),
         ),
@@ -85,11 +89,18 @@ def _verify_done(
 ) -> VerificationResult:
     source = app.store.journal_source
     mismatches = find_unproven(evidence, rows, source=source, missing_commits=lacking)
-    done = sum(row.state is State.DONE for row in rows)
-    good = f"{format_count(done, 'task')}, each proven by {source}"
+    done = [row for row in rows if row.state is State.DONE]
+    good = f"{_count_tasks(done)}, each proven by {source}"
     return verification_result(
         "done", good, "a row is DONE without proof", [one.message for one in mismatches]
     )
+
+
+def _count_tasks(rows: Sequence[TaskRow]) -> str:
+    """`3 tasks and the final check`: that is a row, too, and no task of the plan."""
+    final = sum(is_final_check(row) for row in rows)
+    tasks = format_count(len(rows) - final, "task")
+    return f"{tasks} and {_FINAL[min(final, 2)]}" if final else tasks
 
 
 def _missing_commits(app: App, run: Run, commits: Sequence[str]) -> Sequence[str]:
