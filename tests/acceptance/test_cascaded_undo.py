@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.acceptance.project import Project, a_plan, file_contains, writes
+from tests.acceptance.project import GIT_IDENTITY, Project, a_plan, file_contains, writes
 
 pytestmark = pytest.mark.acceptance
 
@@ -40,3 +40,35 @@ def test_work_that_was_reverted_with_other_work_is_shown_and_said_to_be(project:
     assert "needs one, which was undone" in report
     assert "one: undo (command line; also of two)\n" in report
     assert "blocked by one, which was undone: two" in " ".join(summary.split())
+
+
+@pytest.mark.spec("8.2", "10.3", "10.4")
+def test_undone_work_comes_back_into_the_worktree_by_the_command_of_the_question(
+    project: Project,
+) -> None:
+    """The run branch contains the work and its reversal, so that a merge would bring nothing."""
+    script = {"one": [writes("one.txt"), [{"say": "done"}]]}
+    tasks = [{"id": "one", "checks": ["one"], "retry": {"max_retries": 0}}]
+    plan = a_plan(script, tasks, {"one": file_contains("one.txt")})
+    assert project.yaoki("run", project.plan(plan)).code == 0
+    assert project.yaoki("undo", "one").code == 0
+    assert project.yaoki("answer", "one", "retry", "again").code == 0
+
+    asked = project.yaoki("resume")
+    task = project.task("one")
+    ref = f"refs/yaoki/work/{task['id']}/1"
+    folder = next(project.home.glob(f"worktrees/*/{task['id']}"))
+    branch = project.yaoki("recover", "one", "--attempt", "1", "--branch", "back")
+    project.git("-C", str(folder), *GIT_IDENTITY, "cherry-pick", ref)
+    picked = (folder / "one.txt").read_text()
+    answered = project.yaoki("answer", "one", "done")
+    resumed = project.yaoki("resume", "--quiet")
+
+    assert asked.code == 4, asked.out + asked.err
+    words = f"to begin with the work of attempt 1: git cherry-pick {ref}"
+    assert words in " ".join(asked.out.split())
+    assert f"to take it into another branch: git cherry-pick {ref}" in " ".join(branch.out.split())
+    assert picked == "good\n"
+    assert answered.code == 0, answered.err
+    assert resumed.code == 0, resumed.out + resumed.err
+    assert project.git("show", f"{project.status()['run_branch']}:one.txt") == "good"

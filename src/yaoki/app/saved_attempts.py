@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from yaoki.adapters.git.commits import MERGED_IN
 from yaoki.adapters.store.tables import journal_pages
-from yaoki.core.model import Choice, State
+from yaoki.core.model import Choice, RunId, State
 from yaoki.errors import YaokiError
 from yaoki.views.history import TaskHistory, build_run_history
 from yaoki.views.saved_attempts import (
@@ -66,8 +66,26 @@ def describe_earlier_work(app: App, task: Task) -> str:
     if not works:
         return ""
     best = choose_furthest(sorted(works, key=lambda work: (work.at, work.attempt)), attempts)
-    begin = f"to begin with the work of attempt {best.attempt}: git merge {best.ref}"
-    return f"nothing is changed there; {begin}"
+    command = picks_undone_work(app, best) or f"git merge {best.ref}"
+    return f"nothing is changed there; to begin with the work of attempt {best.attempt}: {command}"
+
+
+def picks_undone_work(app: App, work: SavedWork) -> str:
+    """The command that brings work back that landed and was undone; empty for other work.
+
+    The run branch contains the work and its reversal, so a merge would find nothing new.
+    """
+    try:
+        run = app.store.run(RunId(work.task_id.rpartition("-")[0]))
+        row = next(row for row in app.store.rows(run.id) if row.id == work.task_id)
+        on_branch = app.workspace.branches.branch_contains(run, work.commit)
+    except (YaokiError, StopIteration):
+        return ""
+    if not on_branch or row.landed_commit:
+        return ""
+    # The work of an attempt into which the run branch was merged has that as its second parent.
+    mainline = "-m 2 " if _was_updated(work) else ""
+    return f"git cherry-pick {mainline}{work.ref}"
 
 
 def find_landed_tasks(app: App, works: Sequence[SavedWork]) -> frozenset[str]:

@@ -118,6 +118,8 @@ def _make_branch(
     if not works:
         raise Unknown("no saved work matches", hint="yaoki recover")
     chosen = choose_furthest(works, attempts)
+    from yaoki.app.saved_attempts import picks_undone_work
+
     app.workspace.recovery.recover_to_branch(chosen.ref, branch)
     if as_json:
         print_document({"schema": SCHEMA, "branch": branch, **_work_document(chosen, attempts)})
@@ -126,6 +128,9 @@ def _make_branch(
             f"branch {clean_line(branch)} is at {chosen.commit[:10]}: "
             f"{clean_line(chosen.subject, 80)}"
         )
+        if pick := picks_undone_work(app, chosen) if app.has_store else "":
+            words = "it landed and was undone, so git merge would find nothing new in it"
+            print_wrapped(f"{words}; to take it into another branch: {clean_line(pick)}")
         print_next_command(f"git switch {clean_line(branch)}")
     return 0
 
