@@ -47,9 +47,15 @@ NOT_IMPORTED = {"yaoki.__main__", "yaoki.adapters.processes.shim.__main__"}
 _servers: list[subprocess.Popen[str]] = []
 
 
-def call_yaoki(words: Sequence[str], cwd: Path, env: Mapping[str, str]) -> tuple[int, str, str]:
-    """Exit code, standard output and standard error of `yaoki` with these words."""
-    asked = {"words": list(words), "cwd": str(cwd), "env": dict(env)}
+def call_yaoki(
+    words: Sequence[str], cwd: Path, env: Mapping[str, str], stdin: Path | None = None
+) -> tuple[int, str, str]:
+    """Exit code, standard output and standard error of `yaoki` with these words.
+
+    Standard input is the file, or nothing.
+    """
+    told = str(stdin or os.devnull)
+    asked = {"words": list(words), "cwd": str(cwd), "env": dict(env), "stdin": told}
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line, line.makefile("rw") as talk:
         line.connect(start_server(env["PYTHONPYCACHEPREFIX"]))
         print(json.dumps(asked), file=talk, flush=True)
@@ -202,8 +208,8 @@ def _answer(asked: Mapping[str, Any], out: int, err: int) -> NoReturn:
         os.environ.clear()
         os.environ.update(asked["env"])
         sys.argv = ["yaoki", *asked["words"]]
-        nowhere = os.open(os.devnull, os.O_RDONLY)
-        for ours, theirs in ((nowhere, 0), (out, 1), (err, 2)):
+        told = os.open(asked["stdin"], os.O_RDONLY)
+        for ours, theirs in ((told, 0), (out, 1), (err, 2)):
             os.dup2(ours, theirs)
         os.closerange(3, 1024)
         from yaoki.faces.cli.main import main

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -10,7 +11,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from tests.acceptance.project import GIT_IDENTITY, Project
+from tests.acceptance.forked_cli import call_yaoki
+from tests.acceptance.project import GIT_IDENTITY, INSTALLED, Project
 from yaoki.app.build import App
 from yaoki.faces.cli.commands.hook import session_status_document
 from yaoki.faces.hooks.sessions import begin_phase, list_sessions
@@ -61,9 +63,16 @@ class HookedProject(Project):
         """The answer of the hook: exactly one JSON object, and exit code 0."""
         raw = said if isinstance(said, bytes) else json.dumps(said).encode()
         environ = {**self.env, **(env or {})}
-        process = self.popen(*words, agent=agent, cwd=cwd, env=environ)
-        out, err = process.communicate(raw, timeout=BOUND_S)
-        assert process.returncode == 0, err.decode()
+        if INSTALLED in os.environ:
+            process = self.popen(*words, agent=agent, cwd=cwd, env=environ)
+            out, err = (each.decode() for each in process.communicate(raw, timeout=BOUND_S))
+            code = process.returncode
+        else:
+            file = self.folder / "hook-input"
+            file.write_bytes(raw)
+            argv = ("hook", "event", agent, *words)
+            code, out, err = call_yaoki(argv, cwd or self.repo, environ, file)
+        assert code == 0, err
         document: dict[str, Any] = json.loads(out)
         return document
 
