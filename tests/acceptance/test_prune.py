@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import shutil
 import signal
 import subprocess
 import sys
 import tarfile
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.acceptance.project import SETTINGS, Project, Stores, a_plan, file_contains, writes
+from tests.acceptance.project import SETTINGS, Project, a_plan, file_contains, writes
 
 pytestmark = pytest.mark.acceptance
 
@@ -43,7 +41,6 @@ POINTS = {
     "before the index": ("open", "index.jsonl', 'a"),
 }
 
-AT_ONCE = {"after_days": 0, "runs_kept": 0}
 ROWS_GONE = {"before the logs go", "before the refs go", "before the index"}
 
 
@@ -249,67 +246,34 @@ def test_a_restored_store_does_not_contain_archived_runs(project: Project) -> No
         assert project.yaoki("doctor").code == 0
 
 
-@dataclass(frozen=True)
-class ArchivableRun:
-    """A repository with one run that is due: its journal, and the commits of its attempts."""
-
-    project: Project
-    run: str
-    journal: str
-    works: frozenset[str]
-
-    def copy_to(self, folder: Path, store: str) -> Project:
-        project = copy.copy(self.project)
-        project.folder, project.repo, project.store = folder, folder / "repo", store
-        shutil.copytree(self.project.repo, project.repo)
-        set_retention(project, **AT_ONCE)
-        return project
-
-
-@pytest.fixture(scope="module")
-def ready(
-    tmp_path_factory: pytest.TempPathFactory, pycache: Path, stores: Stores
-) -> Iterator[ArchivableRun]:
-    with stores.new() as url:
-        project = Project(tmp_path_factory.mktemp("ready"), pycache, url)
-        set_retention(project, **AT_ONCE)
-        run = run_with_retry(project, "old")
-        kept = project.yaoki("recover", "--json").document["kept"]
-        journal = project.yaoki("trace", run, "--jsonl").out
-        yield ArchivableRun(project, run, journal, frozenset(work["commit"] for work in kept))
-
-
 @pytest.mark.full
 @pytest.mark.spec("11.7", "0.2", "0.3", "8.6")
-@pytest.mark.parametrize("point", POINTS)
-def test_pruning_interrupted_by_a_kill_loses_nothing_and_continues(
-    ready: ArchivableRun, stores: Stores, tmp_path: Path, point: str
-) -> None:
-    with stores.new(like=ready.project.store) as url:
-        _prune_with_kill(point, ready, ready.copy_to(tmp_path, url))
+def test_pruning_interrupted_by_kills_loses_nothing_and_continues(project: Project) -> None:
+    """Killed at one point after the other, it continues each time with what was left."""
+    set_retention(project, after_days=0, runs_kept=0)
+    run = run_with_retry(project, "old")
+    kept = project.yaoki("recover", "--json").document["kept"]
+    journal = project.yaoki("trace", run, "--jsonl").out
 
-
-def _prune_with_kill(point: str, ready: ArchivableRun, project: Project) -> None:
-    run = ready.run
-
-    killed = subprocess.run(
-        (sys.executable, "-c", KILLED_AT, *POINTS[point]),
-        cwd=project.repo,
-        env=project.env,
-        capture_output=True,
-        check=False,
-    )
-    there = project.yaoki("trace", run, "--jsonl").out == ready.journal
+    for point, where in POINTS.items():
+        killed = subprocess.run(
+            (sys.executable, "-c", KILLED_AT, *where),
+            cwd=project.repo,
+            env=project.env,
+            capture_output=True,
+            check=False,
+        )
+        assert killed.returncode == -signal.SIGKILL, (point, killed.stdout + killed.stderr)
+        there = project.yaoki("trace", run, "--jsonl").out == journal
+        assert there == (point not in ROWS_GONE), point
     again = project.yaoki("prune")
 
-    assert killed.returncode == -signal.SIGKILL, killed.stdout + killed.stderr
-    assert there == (point not in ROWS_GONE)
     assert again.code == 0, again.out + again.err
     archive = archive_of(project, run)
-    assert read_from_archive(archive, "journal.jsonl").decode() == ready.journal
+    assert read_from_archive(archive, "journal.jsonl").decode() == journal
     assert read_from_archive(archive, f"logs/{run}-1/1/prompt.md")
     manifest = json.loads(read_from_archive(archive, "manifest.json"))
-    assert ready.works <= set(manifest["refs"].values())
+    assert {work["commit"] for work in kept} <= set(manifest["refs"].values())
     assert [line["run"] for line in index(project)] == [run]
     assert stored_runs(project) == []
     assert refs(project, run) == [f"refs/heads/yaoki/{run}", f"refs/yaoki/archived/{run}"]
