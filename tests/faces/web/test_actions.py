@@ -6,15 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.project import (
-    BOUND_S,
-    Project,
-    a_plan,
-    file_contains,
-    wait_until,
-    waits_for,
-    writes,
-)
+from tests.acceptance.project import Project, a_plan, file_contains, writes
 from tests.faces.web.conftest import the_plan
 from tests.faces.web.page_server import run_page_server
 from tests.faces.web.test_documents import wrong
@@ -59,31 +51,6 @@ def test_an_answer_on_the_page_continues_the_run(project: Project) -> None:
     assert resumed.code == 0, resumed.out + resumed.err
     assert "an owl, please" in project.prompt({"id": asks}, 2)
     assert (after["asking"], after["total"]) == ([], 0)
-
-
-@pytest.mark.full
-@pytest.mark.spec("9.1")
-def test_a_run_is_cancelled_while_its_worker_works(project: Project) -> None:
-    gate = project.folder / "gate"
-    plan = a_plan(
-        {"slow": [[waits_for(gate), *writes("slow.txt")]]},
-        [{"id": "slow", "checks": ["slow"]}],
-        {"slow": file_contains("slow.txt")},
-    )
-    with run_page_server(project) as server:
-        worker = project.start("run", project.plan(plan), "--quiet")
-        wait_until(lambda: "PROMPT_SENT" in project.event_names(), "the agent works")
-        run = server.client.document("/runs")["runs"][0]["run"]
-        cancelled = server.client.post(f"/runs/{run}/cancel", {})
-        out, _ = worker.communicate(timeout=BOUND_S)
-        again = server.client.post(f"/runs/{run}/cancel", {})
-        head = server.client.document(f"/runs/{run}")
-
-    assert cancelled.status == 200, cancelled.body
-    assert worker.returncode == 3, out
-    assert again.status == 200, "twice is once"
-    assert (head["status"], head["actions"]) == ("CANCELLED", [])
-    assert project.event_names().count("TASK_CANCELLED") == 1
 
 
 @pytest.mark.full

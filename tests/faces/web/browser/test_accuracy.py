@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, Route, expect
 
-from tests.acceptance.project import Project, a_plan, file_contains, waits_for
+from tests.acceptance.project import (
+    BOUND_S,
+    Project,
+    a_plan,
+    file_contains,
+    wait_until,
+    waits_for,
+)
 from tests.faces.web.browser.chromium import Visit
-from tests.faces.web.browser.large_runs import store_large_run
 from tests.faces.web.page_server import PageServer, run_page_server
 
 pytestmark = [pytest.mark.browser, pytest.mark.spec("12.5")]
@@ -30,77 +36,68 @@ def a_slow_plan(gate: Path) -> dict[str, Any]:
 
 
 @pytest.mark.full
-def test_a_killed_worker_is_shown_as_missing(project: Project, visit: Visit) -> None:
-    """There is no event for it: the page polls and names the command that resumes the run."""
+@pytest.mark.spec("9.1", "9.5")
+def test_a_killed_worker_is_shown_as_missing_and_a_run_is_cancelled_after_a_confirmation(
+    project: Project, visit: Visit
+) -> None:
+    """There is no event for it: the page polls and names the command that resumes the run.
+
+    An agent works for long without a journal entry; this time counts too, and does not decrease.
+    """
     page, gate = visit.page, project.folder / "gate"
     with run_page_server(project) as page_server:
+        client = page_server.client
         worker = project.start("run", project.plan(a_slow_plan(gate)))
         visit.enter(page_server, "#/run/-")
         expect(page.locator(".run-head .state[data-state=ACTIVE]").first).to_be_visible()
         expect(page.get_by_text("attempt 1 · actor")).to_be_visible()
+        run = project.status()["run"]
+
+        def moved_at() -> datetime:
+            return datetime.fromisoformat(client.document(f"/runs/{run}")["moved_at"])
+
+        def goes_on() -> bool:
+            (newest,) = client.document(f"/journal?run={run}&limit=1")["entries"]
+            return moved_at() > datetime.fromisoformat(newest["at"])
+
+        wait_until(goes_on, "time goes on beyond the last line")
+        known = moved_at()
         worker.kill()
         worker.communicate()
 
         expect(page.locator(".run-head").get_by_text("no worker", exact=True).first).to_be_visible()
+        assert moved_at() >= known
         expect(page.get_by_text("No worker is running this.")).to_be_visible()
-        expect(page.get_by_text(f"yaoki resume {project.status()['run']}")).to_be_visible()
+        expect(page.get_by_text(f"yaoki resume {run}")).to_be_visible()
         expect(page.get_by_role("heading", name="Without a worker")).to_be_visible()
         expect(page.get_by_role("heading", name="Running")).to_have_count(0)
         visit.shot("left")
         visit.go("#/runs")
         expect(page.locator(".card").get_by_text("no worker", exact=True).first).to_be_visible()
+
         visit.go("#/run/-")
-        gate.touch()
-        assert project.yaoki("resume").code == 0
-        expect(page.get_by_text("All done, proven and landed.")).to_be_visible()
-        visit.assert_no_errors()
+        worker = project.start("resume", "--quiet")
+        expect(page.get_by_role("heading", name="Running")).to_be_visible()
+        page.get_by_role("button", name="Cancel run").click()
+        dialog = page.get_by_role("dialog", name=f"Cancel run {run}?")
+        visit.shot("sure")
+        dialog.get_by_role("button", name="No, go back").click()
+        expect(dialog).to_have_count(0)
+        assert not project.status()["cancel_wanted"]
+        page.get_by_role("button", name="Cancel run").click()
+        dialog.get_by_role("button", name="Cancel the run").click()
+        expect(page.locator(".run-head .state[data-state=CANCELLED]").first).to_be_visible()
+        out, _ = worker.communicate(timeout=BOUND_S)
+        assert worker.returncode == 3, out
+        expect(page.get_by_text("This run was cancelled.")).to_be_visible()
+        visit.shot("cancelled")
+        again = client.post(f"/runs/{run}/cancel", {})
+        head = client.document(f"/runs/{run}")
 
-
-@pytest.fixture(scope="module")
-def many(tmp_path_factory: pytest.TempPathFactory, pycache: Path) -> Iterator[PageServer]:
-    project = Project(tmp_path_factory.mktemp("many"), pycache)
-    store_large_run(project, 3000, wide=600, done=500, active=6, asks=3)
-    with run_page_server(project) as server:
-        yield server
-
-
-@pytest.mark.full
-def test_an_attempt_killed_before_its_prompt_is_shown(many: PageServer, visit: Visit) -> None:
-    run = many.client.document("/runs")["runs"][0]["run"]
-    (task,) = many.client.document(f"/runs/{run}/tasks?state=ACTIVE&limit=1")["tasks"]
-    visit.enter(many, f"#/task/{task['id']}")
-
-    expect(visit.page.locator("[data-attempt='1']")).to_contain_text("No agent was started.")
+    assert again.status == 200, "twice is once"
+    assert (head["status"], head["actions"]) == ("CANCELLED", [])
+    assert project.event_names().count("TASK_CANCELLED") == 1
     visit.assert_no_errors()
-
-
-@pytest.mark.full
-def test_a_zoomed_out_graph_shows_the_states_as_colours(many: PageServer, visit: Visit) -> None:
-    """Three thousand tasks are drawn as coloured dots by state."""
-    visit.enter(many, "#/run/-/graph")
-    expect(visit.page.locator("canvas[data-drawn='3000']")).to_be_visible()
-    visit.shot("crowd")
-
-    share = visit.page.locator("canvas").evaluate(SHARES)
-    assert share["done"] > 0.05, share
-    assert share["escalated"] > 0.0001, share
-    visit.assert_no_errors()
-
-
-# How much of the picture has the colour of a state, as far as it is drawn opaquely.
-SHARES = """canvas => {
-  const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
-  const style = getComputedStyle(document.documentElement);
-  const share = (name) => {
-    const sign = style.getPropertyValue(`--state-${name}`).match(/[0-9a-f]{2}/gi);
-    const rgb = sign.map((two) => parseInt(two, 16));
-    let n = 0;
-    for (let i = 0; i < data.length; i += 4)
-      n += rgb.every((part, k) => Math.abs(data[i + k] - part) < 5) ? 1 : 0;
-    return (4 * n) / data.length;
-  };
-  return { done: share("done"), escalated: share("escalated") };
-}"""
 
 
 @pytest.mark.full
@@ -125,28 +122,6 @@ def test_hidden_characters_of_agents_are_made_visible(project: Project, visit: V
 
 
 @pytest.mark.full
-def test_an_unknown_address_or_run_is_reported_and_not_replaced(
-    page_server: PageServer, run_id: str, visit: Visit
-) -> None:
-    """A mistyped address has a title and links to other views; a run may have been pruned."""
-    visit.enter(page_server)
-    for where in ("#/nonsense", "#/constructor", "#/%E0%A4%A"):
-        visit.go(where)
-        expect(visit.page.get_by_role("heading", level=1)).to_have_text("This view does not exist.")
-        expect(visit.page).to_have_title(re.compile("This view does not exist"))
-    visit.page.locator("main").get_by_role("link", name="All runs").click()
-    expect(visit.page.get_by_role("heading", level=1)).to_have_text("All runs")
-    visit.assert_no_errors()
-
-    visit.go("#/run/zzz")
-    expect(visit.page.get_by_text("no run named 'zzz'")).to_be_visible()
-
-    visit.go("#/run/-")
-    expect(visit.page.locator(".run-head .code")).to_have_text(run_id)
-    visit.assert_no_errors("404")
-
-
-@pytest.mark.full
 def test_the_page_uses_the_language_of_its_browser(
     browser: Browser, page_server: PageServer
 ) -> None:
@@ -166,9 +141,12 @@ def test_the_page_uses_the_language_of_its_browser(
 
 
 @pytest.mark.full
-def test_a_blocked_task_is_shown_as_blocked_and_a_landed_one_offers_no_worktree(
+def test_blocked_and_landed_tasks_and_unknown_addresses_are_shown_as_what_they_are(
     page_server: PageServer, run_id: str, visit: Visit
 ) -> None:
+    """A landed task offers no worktree.  A mistyped address has a title and links to other views; a
+    run may have been pruned.
+    """
     page = visit.page
     visit.enter(page_server)
     lately = page.locator("[aria-labelledby=lately]")
@@ -184,7 +162,20 @@ def test_a_blocked_task_is_shown_as_blocked_and_a_landed_one_offers_no_worktree(
     expect(fact(page, "worktree")).to_have_count(0)
     visit.go(f"#/task/{run_id}-3")
     expect(fact(page, "worktree")).to_contain_text("cd ")
+
+    heading = page.get_by_role("heading", level=1)
+    for where in ("#/nonsense", "#/constructor", "#/%E0%A4%A"):
+        visit.go(where)
+        expect(heading).to_have_text("This view does not exist.")
+        expect(page).to_have_title(re.compile("This view does not exist"))
+    page.locator("main").get_by_role("link", name="All runs").click()
+    expect(heading).to_have_text("All runs")
     visit.assert_no_errors()
+    visit.go("#/run/zzz")
+    expect(page.get_by_text("no run named 'zzz'")).to_be_visible()
+    visit.go("#/run/-")
+    expect(page.locator(".run-head .code")).to_have_text(run_id)
+    visit.assert_no_errors("404")
 
 
 @pytest.mark.full
@@ -204,22 +195,7 @@ def test_the_duration_of_a_run_stops_while_it_waits_for_a_person(
 
 
 @pytest.mark.full
-def test_a_server_that_cannot_read_its_store_is_not_shown_as_live(
-    page_server: PageServer, visit: Visit
-) -> None:
-    def stalled(route: Route) -> None:
-        now = '"now":"2026-03-01T20:10:00+00:00"'
-        hello = f'event: hello\ndata: {{"schema":1,"cursor":999999,{now},"following":false}}\n\n'
-        route.fulfill(content_type="text/event-stream", body=hello)
-
-    visit.page.route("**/api/v1/events*", stalled)
-    visit.enter(page_server)
-    expect(visit.page.locator("[data-connection=lost]")).to_be_visible()
-    expect(visit.page.locator("[data-connection=live]")).to_have_count(0)
-
-
-@pytest.mark.full
-def test_a_failed_answer_is_shown_as_a_sentence_in_its_place(
+def test_a_failed_answer_is_a_sentence_in_its_place_and_an_unread_store_is_not_shown_as_live(
     page_server: PageServer, visit: Visit
 ) -> None:
     """A long message does not break the layout, and the list is not shown as empty."""
@@ -230,12 +206,20 @@ def test_a_failed_answer_is_shown_as_a_sentence_in_its_place(
         told = {"code": "INTERNAL", "sentence": words, "hint": "yaoki doctor", "defects": []}
         route.fulfill(status=500, json={"schema": 1, "error": told})
 
+    def stalled(route: Route) -> None:
+        now = '"now":"2026-03-01T20:10:00+00:00"'
+        hello = f'event: hello\ndata: {{"schema":1,"cursor":999999,{now},"following":false}}\n\n'
+        route.fulfill(content_type="text/event-stream", body=hello)
+
     page.route("**/api/v1/needs-you", failing)
+    page.route("**/api/v1/events*", stalled)
     visit.enter(page_server)
     expect(page.get_by_role("alert")).to_contain_text("internal error")
     expect(page.get_by_role("navigation", name="views").get_by_text("?")).to_be_visible()
     expect(page.get_by_role("heading", name="Recent runs")).to_be_in_viewport()
     assert page.evaluate(STICKS_OUT) <= 0
+    expect(page.locator("[data-connection=lost]")).to_be_visible()
+    expect(page.locator("[data-connection=live]")).to_have_count(0)
     visit.shot("failing")
 
 

@@ -1,4 +1,4 @@
-"""Large runs: five hundred tasks in a graph, ten thousand in a list."""
+"""Large runs: hundreds of tasks in a graph, thousands in a list and as a cloud of dots."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.faces.web.page_server import PageServer, run_page_server
 
 pytestmark = [pytest.mark.browser, pytest.mark.spec("12.5")]
 Record = Callable[[str, object], None]
-MANY = 10_000
+MANY = 3_000
 # The number of rendered rows, for any length of the list.
 ROWS_MAX = 120
 
@@ -32,9 +32,9 @@ def graphed(tmp_path_factory: pytest.TempPathFactory, pycache: Path) -> Iterator
 
 
 @pytest.fixture(scope="module")
-def listed(tmp_path_factory: pytest.TempPathFactory, pycache: Path) -> Iterator[PageServer]:
-    project = Project(tmp_path_factory.mktemp("listed"), pycache)
-    store_large_run(project, MANY, wide=400, done=100, active=6, asks=2)
+def many(tmp_path_factory: pytest.TempPathFactory, pycache: Path) -> Iterator[PageServer]:
+    project = Project(tmp_path_factory.mktemp("many"), pycache)
+    store_large_run(project, MANY, wide=600, done=500, active=6, asks=3)
     with run_page_server(project) as server:
         yield server
 
@@ -80,36 +80,75 @@ def test_a_graph_of_five_hundred_tasks_is_drawn_folded_and_searched(
 
 
 @pytest.mark.full
-def test_ten_thousand_tasks_are_scrolled_and_filtered(
-    listed: PageServer, visit: Visit, record_property: Record
+def test_an_attempt_killed_before_its_prompt_is_shown(many: PageServer, visit: Visit) -> None:
+    run = many.client.document("/runs")["runs"][0]["run"]
+    (task,) = many.client.document(f"/runs/{run}/tasks?state=ACTIVE&limit=1")["tasks"]
+    visit.enter(many, f"#/task/{task['id']}")
+
+    expect(visit.page.locator("[data-attempt='1']")).to_contain_text("No agent was started.")
+    visit.assert_no_errors()
+
+
+@pytest.mark.full
+def test_a_zoomed_out_graph_shows_the_states_as_colours(many: PageServer, visit: Visit) -> None:
+    """Three thousand tasks are drawn as coloured dots by state."""
+    visit.enter(many, "#/run/-/graph")
+    expect(visit.page.locator("canvas[data-drawn='3000']")).to_be_visible()
+    visit.shot("crowd")
+
+    share = visit.page.locator("canvas").evaluate(SHARES)
+    assert share["done"] > 0.05, share
+    assert share["escalated"] > 0.0001, share
+    visit.assert_no_errors()
+
+
+# How much of the picture has the colour of a state, as far as it is drawn opaquely.
+SHARES = """canvas => {
+  const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+  const style = getComputedStyle(document.documentElement);
+  const share = (name) => {
+    const sign = style.getPropertyValue(`--state-${name}`).match(/[0-9a-f]{2}/gi);
+    const rgb = sign.map((two) => parseInt(two, 16));
+    let n = 0;
+    for (let i = 0; i < data.length; i += 4)
+      n += rgb.every((part, k) => Math.abs(data[i + k] - part) < 5) ? 1 : 0;
+    return (4 * n) / data.length;
+  };
+  return { done: share("done"), escalated: share("escalated") };
+}"""
+
+
+@pytest.mark.full
+def test_thousands_of_tasks_are_scrolled_and_filtered(
+    many: PageServer, visit: Visit, record_property: Record
 ) -> None:
     page, began = visit.page, time.monotonic()
-    visit.enter(listed, "#/run/-/tasks")
+    visit.enter(many, "#/run/-/tasks")
     rows = page.locator(".rows-body .task-row")
     expect(rows.first).to_contain_text("parse-token-1")
-    measured(page, "list of 10 000", began, record_property)
-    expect(page.get_by_text("10,000 of 10,000")).to_be_visible()
+    measured(page, "list of 3 000", began, record_property)
+    expect(page.get_by_text("3,000 of 3,000")).to_be_visible()
     assert rows.count() < ROWS_MAX
 
     body = page.locator(".rows-body")
     for share in (0.1, 0.5, 0.9, 1.0):
         body.evaluate("(one, share) => { one.scrollTop = share * one.scrollHeight }", share)
-    expect(page.locator(f".task-row[aria-rowindex='{MANY + 1}']")).to_contain_text("-10000")
+    expect(page.locator(f".task-row[aria-rowindex='{MANY + 1}']")).to_contain_text(f"-{MANY}")
     expect(page.locator(f".task-row[aria-rowindex='{MANY + 1}'] .ag")).to_have_text("small")
     assert rows.count() < ROWS_MAX
-    visit.shot("10000")
-    page.get_by_role("searchbox").fill("invoice-77")
-    expect(page.locator(".matched")).not_to_have_text("10,000 of 10,000")
-    expect(rows.first).to_contain_text("invoice-77")
+    visit.shot("3000")
+    page.get_by_role("searchbox").fill("invoice-26")
+    expect(page.locator(".matched")).not_to_have_text("3,000 of 3,000")
+    expect(rows.first).to_contain_text("invoice-26")
     measured(page, "the same, scrolled and filtered", began, record_property)
     visit.assert_no_errors()
 
 
 @pytest.mark.full
-def test_a_long_journal_is_read_page_by_page(listed: PageServer, visit: Visit) -> None:
+def test_a_long_journal_is_read_page_by_page(many: PageServer, visit: Visit) -> None:
     """Scrolled far down and back: rows out of sight are removed, and none is skipped."""
     page = visit.page
-    visit.enter(listed, "#/journal")
+    visit.enter(many, "#/journal")
     seqs = page.locator(".journal-row .num [data-row]")
     expect(seqs.first).to_be_visible()
     first = int(seqs.first.inner_text())
