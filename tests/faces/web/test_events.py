@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import copy
+import shutil
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -34,6 +37,15 @@ def journal(project: Project, after: int = 0) -> list[int]:
     return [entry["seq"] for entry in project.events() if entry["seq"] > after]
 
 
+@pytest.fixture
+def copied_project(finished_project: Project, tmp_path: Path) -> Project:
+    """The store of the finished run in a repository of its own, where a test may change it."""
+    project = copy.copy(finished_project)
+    project.folder, project.repo = tmp_path, tmp_path / "repo"
+    shutil.copytree(finished_project.repo, project.repo, symlinks=True)
+    return project
+
+
 def write_many_notes(project: Project, run_id: str, times: int) -> None:
     """Many entries in few commits."""
     app = App(project.repo)
@@ -46,43 +58,38 @@ def write_many_notes(project: Project, run_id: str, times: int) -> None:
 
 
 @pytest.mark.full
-def test_a_listener_receives_a_run_that_starts_later(project: Project) -> None:
-    with run_page_server(project) as server, server.client.listening() as stream:
-        first = next(iter(stream))
-        done = project.yaoki("run", project.plan(the_plan()), "--json")
-        events = stream.up_to(journal(project)[-1])
-
-    assert done.code == 4, done.out + done.err
-    assert (first.event, first.data["cursor"]) == ("hello", 0)
-    assert numbers(events) == journal(project), "each once, in order"
-    assert all(one.id == str(one.data["seq"]) for one in events if one.event == "journal")
-    cure = [one.data["words"] for one in events if one.data.get("event") == "RETRY_DECISION"]
-    assert "lie.txt does not hold good" in cure[0]
-    assert {one.data["name"] for one in events if one.data.get("event") == "TASK_LANDED"} == {
-        "lie",
-        "cured",
-    }
-
-
-@pytest.mark.full
-def test_a_listener_that_reconnects_after_a_restart_misses_no_entry(project: Project) -> None:
+def test_a_listener_receives_a_run_that_starts_later_and_misses_nothing_in_a_restart(
+    project: Project,
+) -> None:
     """The cookie and the cursor stay valid; the server announced its stop."""
-    done = project.yaoki("run", project.plan(the_plan()), "--json")
-    asks, port = f"{done.document['run']}-3", free_port()
+    port = free_port()
     with run_page_server(project, port=port) as server:
         cookie = (
             Client(server.port).ask("GET", f"/enter?token={server.token}").headers["set-cookie"]
         )
         browser = Client(server.port, headers={"Cookie": cookie})
-        with browser.listening("/events?after=0") as stream:
-            before = stream.until("ESCALATE_DECISION")
+        with browser.listening() as stream:
+            first = next(iter(stream))
+            done = project.yaoki("run", project.plan(the_plan()), "--json")
+            before = stream.up_to(journal(project)[-1])
+            heard_of_the_run = journal(project)
             code = server.stop()
             rest = list(stream)
 
+    assert done.code == 4, done.out + done.err
+    assert (first.event, first.data["cursor"]) == ("hello", 0)
+    assert numbers(before) == heard_of_the_run, "each once, in order"
+    assert all(one.id == str(one.data["seq"]) for one in before if one.event == "journal")
+    cure = [one.data["words"] for one in before if one.data.get("event") == "RETRY_DECISION"]
+    assert "lie.txt does not hold good" in cure[0]
+    assert {one.data["name"] for one in before if one.data.get("event") == "TASK_LANDED"} == {
+        "lie",
+        "cured",
+    }
     assert code == 0
     assert rest[-1].event == "gone"
     last = (before + rest)[-1 if rest[-1].id else -2].id
-    answered = project.yaoki("answer", asks, "retry", "an owl")
+    answered = project.yaoki("answer", f"{done.document['run']}-3", "retry", "an owl")
     resumed = project.yaoki("resume", "--json")
     with (
         run_page_server(project, port=port),
@@ -149,10 +156,11 @@ def test_listeners_over_the_limit_are_refused(finished_project: Project) -> None
 
 
 @pytest.mark.full
-def test_a_slow_listener_gets_every_entry_and_blocks_no_other(project: Project) -> None:
+def test_a_slow_listener_gets_every_entry_and_blocks_no_other(
+    copied_project: Project, run_id: str
+) -> None:
     """One listener does not read while thousands of entries arrive; another reads them at once."""
-    done = project.yaoki("run", project.plan(the_plan()), "--json")
-    run = done.document["run"]
+    project, run = copied_project, run_id
     with run_page_server(project) as server:
         slow = server.client.listening("/events?after=0")
         quick = server.client.listening("/events?after=0")
@@ -165,10 +173,9 @@ def test_a_slow_listener_gets_every_entry_and_blocks_no_other(project: Project) 
 
 
 @pytest.mark.full
-def test_a_replaced_store_is_detected(project: Project) -> None:
+def test_a_replaced_store_is_detected(copied_project: Project, run_id: str) -> None:
     """Deleted while the server runs, and created again by the next process."""
-    done = project.yaoki("run", project.plan(the_plan()), "--json")
-    run = done.document["run"]
+    project, run = copied_project, run_id
     with run_page_server(project) as server:
         with server.client.listening() as stream:
             assert next(iter(stream)).event == "hello"
