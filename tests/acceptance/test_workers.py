@@ -8,6 +8,7 @@ import signal
 import subprocess
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -454,11 +455,9 @@ def test_what_a_stopped_or_killed_background_worker_left_is_continued_by_the_nex
 
 def start_several_times(project: Project) -> None:
     """All at once: one worker is started, without a terminal."""
-    started = [project.start("up", "--json") for _ in range(3)]
-    codes = [process.wait(BOUND_S) for process in started]
-    for process in started:
-        process.communicate()
-    assert codes == [0, 0, 0]
+    with ThreadPoolExecutor(3) as threads:
+        started = list(threads.map(lambda _: project.yaoki("up", "--json"), range(3)))
+    assert [done.code for done in started] == [0, 0, 0], started
     assert [w["background"] for w in workers(project)] == [True]
     # Only Linux shows its terminal.
     if Path("/proc/self/stat").exists():
