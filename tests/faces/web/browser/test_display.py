@@ -101,31 +101,10 @@ COLUMNS = """(which) => [...document.querySelector(which).children]
 
 
 @pytest.mark.full
-@pytest.mark.parametrize(
-    ("width", "shown"),
-    [(1360, "n st nm at ag why ct tk ld"), (1000, "n st nm at why ct"), (700, "st nm at why")],
-)
-def test_the_shown_columns_of_the_tasks_have_their_own_heads(
-    page_server: PageServer, visit: Visit, width: int, shown: str
-) -> None:
-    """A narrow window has no heads, and two lines for each task."""
-    page = visit.page
-    page.set_viewport_size({"width": width, "height": 860})
-    visit.enter(page_server, "#/run/-/tasks")
-    expect(page.locator(".task-row [data-row]").first).to_be_visible()
-
-    heads = page.evaluate(COLUMNS, ".rows-head .task-row")
-    cells = page.evaluate(COLUMNS, ".rows-body .task-row")
-
-    assert [name for name, _ in cells] == shown.split()
-    assert heads == ([] if width == 700 else cells)
-    visit.assert_no_errors()
-
-
-@pytest.mark.full
-def test_no_time_label_is_cut_and_clocks_have_24_hours(
+def test_columns_have_their_own_heads_no_time_label_is_cut_and_clocks_have_24_hours(
     page_server: PageServer, visit: Visit
 ) -> None:
+    """A narrow window has no heads, and two lines for each task."""
     page = visit.page
     visit.enter(page_server, "#/run/-/timeline")
     expect(page.locator(".axis-row text").first).to_be_visible()
@@ -136,6 +115,19 @@ def test_no_time_label_is_cut_and_clocks_have_24_hours(
     since = page.locator("main time").first
     expect(since).to_be_visible()
     assert not re.search("[AP]M", since.inner_text()), since.inner_text()
+
+    visit.go("#/run/-/tasks")
+    shown = {1360: "n st nm at ag why ct tk ld", 1000: "n st nm at why ct", 700: "st nm at why"}
+    for width, names in shown.items():
+        page.set_viewport_size({"width": width, "height": 860})
+        page.reload()
+        expect(page.locator(".task-row [data-row]").first).to_be_visible()
+
+        heads = page.evaluate(COLUMNS, ".rows-head .task-row")
+        cells = page.evaluate(COLUMNS, ".rows-body .task-row")
+
+        assert [name for name, _ in cells] == names.split()
+        assert heads == ([] if width == 700 else cells)
     visit.assert_no_errors()
 
 
@@ -186,6 +178,10 @@ def ask_optional_task(told: Any) -> None:
         one["failure"] = "ESCALATE_REQUIRED: Tabs or spaces?"
 
 
+def ask_about_account(told: dict[str, Any]) -> None:
+    told["asking"][0]["retry_subject"] = "account"
+
+
 def waive_finding(told: Any) -> None:
     told["ended"] = "LANDED"
     told["findings"][0] |= {"outcome": "WAIVED", "message": "waived by a person"}
@@ -211,19 +207,33 @@ def wait_within_attempt(told: Any) -> None:
 
 
 @pytest.mark.full
-def test_long_goals_optional_questions_waivers_and_waits_are_shown_in_their_place(
+def test_long_goals_odd_questions_waivers_and_waits_are_shown_in_their_place(
     page_server: PageServer, run_id: str, visit: Visit
 ) -> None:
     """A long goal keeps the header in one row, a question is shown once, a task that landed by a
-    waiver names the waiver and not its failure, and a wait does not hide its attempt.
+    waiver names the waiver and not its failure, and a wait does not hide its attempt.  The form of
+    a question about an account promises no agent that reads the words.
     """
     page = visit.page
+    visit.enter(page_server, "#/needs")
+    form = page.locator(".answering").first
+    expect(form.locator(".field span").first).to_have_text("Your answer to the agent")
+    expect(form.locator(".choice-words")).to_contain_text("the agent gets your message")
+    answering(page, r"/api/v1/needs-you", ask_about_account)
+    page.reload()
+    expect(form.locator(".field span").first).to_have_text("Note for the record")
+    expect(form.locator(".choice-words")).to_have_text(
+        "The account is tried again, and then every task that waits for it. "
+        "No agent reads your note."
+    )
+
+    # The route that was added last is asked first.
     answering(page, r"/api/v1/runs/\w+$", lengthen_goal)
     answering(page, r"/api/v1/needs-you", ask_optional_task)
     answering(page, r"/api/v1/tasks/\S+/attempts/1$", waive_finding)
     answering(page, r"/api/v1/runs/\S+/timeline", wait_within_attempt)
 
-    visit.enter(page_server, "#/needs")
+    page.reload()
     expect(page.locator(".question")).to_have_text("Tabs or spaces?\nChoose one.")
     expect(page.get_by_text("ESCALATE_REQUIRED")).to_have_count(0)
     expect(page.locator(".asked .tag")).to_have_text("optional")
@@ -257,27 +267,3 @@ def test_long_goals_optional_questions_waivers_and_waits_are_shown_in_their_plac
 
 
 LAST = "svg => [...svg.children].slice(-2).map((one) => one.getAttribute('class'))"
-
-
-def ask_about_account(told: dict[str, Any]) -> None:
-    told["asking"][0]["retry_subject"] = "account"
-
-
-@pytest.mark.full
-def test_the_form_of_a_question_about_an_account_promises_no_agent_reads_the_words(
-    page_server: PageServer, visit: Visit
-) -> None:
-    page = visit.page
-
-    visit.enter(page_server, "#/needs")
-    form = page.locator(".answering").first
-    expect(form.locator(".field span").first).to_have_text("Your answer to the agent")
-    expect(form.locator(".choice-words")).to_contain_text("the agent gets your message")
-
-    answering(page, r"/api/v1/needs-you", ask_about_account)
-    page.reload()
-    expect(form.locator(".field span").first).to_have_text("Note for the record")
-    expect(form.locator(".choice-words")).to_have_text(
-        "The account is tried again, and then every task that waits for it. "
-        "No agent reads your note."
-    )
