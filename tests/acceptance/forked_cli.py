@@ -48,14 +48,13 @@ _servers: list[subprocess.Popen[str]] = []
 
 
 def call_yaoki(
-    words: Sequence[str], cwd: Path, env: Mapping[str, str], stdin: Path | None = None
+    words: Sequence[str], cwd: Path, env: Mapping[str, str], stdin: Path = Path(os.devnull)
 ) -> tuple[int, str, str]:
     """Exit code, standard output and standard error of `yaoki` with these words.
 
-    Standard input is the file, or nothing.
+    Standard input is the file; without one there is nothing to read.
     """
-    told = str(stdin or os.devnull)
-    asked = {"words": list(words), "cwd": str(cwd), "env": dict(env), "stdin": told}
+    asked = {"words": list(words), "cwd": str(cwd), "env": dict(env), "stdin": str(stdin)}
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line, line.makefile("rw") as talk:
         line.connect(start_server(env["PYTHONPYCACHEPREFIX"]))
         print(json.dumps(asked), file=talk, flush=True)

@@ -42,30 +42,33 @@ def shell(project: Project, line: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.full
 def test_a_dash_means_standard_output_or_standard_input(finished_project: Project) -> None:
-    plan = finished_project.plan(
-        a_plan({"b": [writes("b.txt")]}, [{"id": "b"}], {"ok": {"shell": "ls [ab].txt"}})
-    )
+    yaoki, file = finished_project.yaoki, finished_project.folder / "given"
+    plan = a_plan({"b": [writes("b.txt")]}, [{"id": "b"}], {"ok": {"shell": "ls [ab].txt"}})
 
-    report = shell(finished_project, '"$1" -m yaoki report -o - --format json')
+    def given(text: str) -> Path:
+        file.write_text(text)
+        return file
+
+    report = yaoki("report", "-o", "-", "--format", "json")
     receipt = shell(finished_project, '"$1" -m yaoki report --receipt - | "$1" -m yaoki verify -')
-    both = finished_project.yaoki("report", "--receipt", "-", "-o", "-")
-    valid = shell(finished_project, f'"$1" -m yaoki validate - < {plan}')
-    ran = shell(finished_project, f'"$1" -m yaoki run - --quiet < {plan}')
-    refused = shell(finished_project, 'echo "gaol: x" | "$1" -m yaoki plan -')
-    more = '{"tasks": [{"id": "c", "goal": "Do c.", "needs": ["b"]}]}'
-    extended = shell(finished_project, f"echo '{more}' | \"$1\" -m yaoki plan extend -")
-    unfit = shell(finished_project, 'echo "[1]" | "$1" -m yaoki plan extend -')
+    both = yaoki("report", "--receipt", "-", "-o", "-")
+    valid = yaoki("validate", "-", stdin=given(json.dumps(plan)))
+    ran = yaoki("run", "-", "--quiet", stdin=file)
+    refused = yaoki("plan", "-", stdin=given("gaol: x\n"))
+    more = {"tasks": [{"id": "c", "goal": "Do c.", "needs": ["b"]}]}
+    extended = yaoki("plan", "extend", "-", stdin=given(json.dumps(more)))
+    unfit = yaoki("plan", "extend", "-", stdin=given("[1]\n"))
 
-    assert json.loads(report.stdout)["numbers"]["done"] == 1
+    assert report.document["numbers"]["done"] == 1
     assert receipt.returncode == 0, receipt.stdout + receipt.stderr
     assert both.code == 2, "one output takes one text"
-    assert (valid.returncode, ran.returncode) == (0, 0), valid.stderr + ran.stderr
-    assert "1 of 1 task landed" in ran.stdout
-    assert refused.returncode == 2
-    assert "standard input:1:1: gaol: unknown key" in refused.stderr
-    assert extended.returncode == 0, extended.stderr
+    assert (valid.code, ran.code) == (0, 0), valid.err + ran.err
+    assert "1 of 1 task landed" in ran.out
+    assert refused.code == 2
+    assert "standard input:1:1: gaol: unknown key" in refused.err
+    assert extended.code == 0, extended.err
     assert finished_project.task("c")["state"] == "WAITING"
-    assert (unfit.returncode, "standard input: a document with tasks" in unfit.stderr) == (2, True)
+    assert (unfit.code, "standard input: a document with tasks" in unfit.err) == (2, True)
     assert not (finished_project.repo / "-").exists()
 
 
