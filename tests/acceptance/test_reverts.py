@@ -249,34 +249,37 @@ def has_state(project: Project, name: str, state: str) -> bool:
     return any((task["name"], task["state"]) == (name, state) for task in tasks)
 
 
-def start_chain(project: Project, gate: Path) -> subprocess.Popen[str]:
-    """One task at a time: `first` makes a file, `second` adds a line to it behind the gate."""
+def start_chain(project: Project, gate: Path, *later: str) -> subprocess.Popen[str]:
+    """One task at a time: `first` makes a file, `second` and the later ones add a line to it behind
+    the gate, and `last` waits for its end.
+    """
     project.settings(SETTINGS.replace("parallel = 2", "parallel = 1"))
-    tasks = [{"id": name, "checks": [name]} for name in ("first", "second", "third")]
-    script = {
-        "first": [writes("a.txt")],
-        "second": [[waits_for(gate), *writes("a.txt", "good\nmore\n")]],
-        "third": [[waits_for(gate.with_name("end")), *writes("c.txt")]],
-    }
-    checks = {
-        "first": file_contains("a.txt"),
-        "second": file_contains("a.txt", "more"),
-        "third": file_contains("c.txt"),
-    }
+    adding = ("second", *later)
+    script = {"first": [writes("a.txt")]}
+    checks = {"first": file_contains("a.txt")}
+    for n, name in enumerate(adding, start=1):
+        lines = "".join(f"{line}\n" for line in ("good", *adding[:n]))
+        script[name] = [[waits_for(gate), *writes("a.txt", lines)]]
+        checks[name] = file_contains("a.txt", name)
+    script["last"] = [[waits_for(gate.with_name("end")), *writes("c.txt")]]
+    checks["last"] = file_contains("c.txt")
+    tasks = [{"id": name, "checks": [name]} for name in script]
     worker = project.start("run", project.plan(a_plan(script, tasks, checks)))
     wait_until(lambda: has_state(project, "first", "DONE"), "first landed")
     return worker
 
 
 @pytest.mark.full
-@pytest.mark.spec("9.6", "0.1")
-def test_an_undo_that_later_work_forbids_is_refused_at_once_while_a_task_runs(
+@pytest.mark.spec("9.6", "0.1", "12.1")
+def test_an_undo_that_later_work_forbids_is_refused_at_once_and_names_all_of_it(
     project: Project, tmp_path: Path
 ) -> None:
+    """While a task runs.  No task depends on another, but each changes the file of the first."""
     gate = tmp_path / "gate"
     gate.touch()
-    worker = start_chain(project, gate)
-    wait_until(lambda: has_state(project, "third", "ACTIVE"), "third runs")
+    worker = start_chain(project, gate, "third")
+    wait_until(lambda: has_state(project, "last", "ACTIVE"), "last runs")
+    second, third = (project.task(name)["id"] for name in ("second", "third"))
 
     refused = project.yaoki("undo", "first")
     gate.with_name("end").touch()
@@ -284,6 +287,8 @@ def test_an_undo_that_later_work_forbids_is_refused_at_once_while_a_task_runs(
 
     assert refused.code == 6, refused.out
     assert "later work builds on" in refused.err
+    assert "changed by third, second, which can be undone first, in this order" in refused.err
+    assert f"yaoki undo {third}, yaoki undo {second}; with --cascade" in refused.err
     assert "UNDO_REQUESTED" not in project.event_names()
 
 
@@ -311,25 +316,3 @@ def test_an_undo_that_is_refused_later_is_told_by_status_why_and_merge(
     merged = project.yaoki("merge", "--into", "other")
     assert merged.code == 0, merged.err
     assert words in " ".join(merged.out.split())
-
-
-@pytest.mark.full
-@pytest.mark.spec("9.6", "12.1")
-def test_an_undo_names_all_later_tasks_that_build_on_the_work(project: Project) -> None:
-    """No task depends on another, but each changes the file of the first."""
-    names = ("first", "second", "third")
-    project.settings(SETTINGS.replace("parallel = 2", "parallel = 1"))
-    lines = {name: "".join(f"{one}\n" for one in names[: n + 1]) for n, name in enumerate(names)}
-    plan = a_plan(
-        {name: [writes("a.txt", text)] for name, text in lines.items()},
-        [{"id": name, "checks": [name]} for name in names],
-        {name: file_contains("a.txt", name) for name in names},
-    )
-    assert project.yaoki("run", project.plan(plan), "--quiet").code == 0
-    second, third = (project.task(name)["id"] for name in names[1:])
-
-    refused = project.yaoki("undo", "first")
-
-    assert refused.code == 6, refused.out
-    assert "changed by third, second, which can be undone first, in this order" in refused.err
-    assert f"yaoki undo {third}, yaoki undo {second}; with --cascade" in refused.err
