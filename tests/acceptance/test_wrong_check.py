@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import pytest
 
@@ -90,38 +91,6 @@ def test_a_check_that_fails_beside_passing_tests_is_doubted_with_its_result_on_t
     assert "(tests failed)" not in said
 
 
-FIXTURE = """
-import os, pytest
-
-@pytest.fixture(autouse=True)
-def shop():
-    assert os.environ.get("SHOP_URL"), "SHOP_URL is not set"
-"""
-
-
-@pytest.mark.full
-@pytest.mark.spec("10.3", "10.4")
-def test_a_fixture_that_fails_in_every_attempt_asks_whether_the_check_is_right(
-    project: Project,
-) -> None:
-    """The check lacks a variable; no attempt can mend that."""
-    (project.repo / "conftest.py").write_text(FIXTURE)
-    (project.repo / "test_shop.py").write_text("def test_open(): ...\n")
-    project.git("add", "conftest.py", "test_shop.py")
-    project.git(*GIT_IDENTITY, "commit", "-qm", "tests")
-    pytest_ = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
-    check = {"run": [*pytest_, "test_shop.py"], "env": WITHOUT_PLUGINS}
-    task = {"id": "shop", "checks": ["tests"], "retry": {"max_retries": 1}}
-    acts = {"shop": [writes("one.txt"), writes("two.txt")]}
-    project.yaoki("run", project.plan(a_plan(acts, [task], {"tests": check})))
-
-    question = project.task("shop")["question"]
-
-    assert "test_shop.py::test_open: AssertionError: SHOP_URL is not set" in question
-    assert "2 attempts failed in the same way, in files that they did not change" in question
-    assert f"yaoki plan recheck {project.status()['run']}" in question
-
-
 @pytest.mark.spec("10.4", "6.2")
 def test_a_missing_test_file_is_named_wherever_the_failure_is_shown(prepared: Prepared) -> None:
     """pytest writes the cause to standard error, and only `no tests ran` to standard output."""
@@ -168,54 +137,70 @@ def test_the_plan_separates_tests_that_a_task_creates_from_checks_that_cannot_ru
     plan = project.plan(a_plan({}, tasks, checks))
 
     shown = " ".join(project.yaoki("plan", plan, "--baseline").out.split())
-    document = project.yaoki("plan", plan, "--baseline", "--json").document
 
     creates = "does not exist at the base, so a task has to create it"
     assert f"FAILED new: tests/test_new.py {creates}; affects new" in shown
     assert f"FAILED module: tests/test_module.py {creates}; affects module" in shown
     assert "BROKEN outside: cannot run: its tests did not load: exit code 4: ERROR: file" in shown
     assert "BROKEN option: cannot run: its tests did not load: exit code 4" in shown
-    assert {one["check"]: one["outcome"] for one in document["baseline"]} == {
-        **dict.fromkeys(("new", "module"), "FAILED"),
-        **dict.fromkeys(("outside", "option"), "BROKEN"),
-    }
 
 
-@pytest.mark.full
-@pytest.mark.spec("10.4")
-def test_a_question_about_the_work_does_not_doubt_its_check(project: Project) -> None:
-    """Output of the work with the words of a wrong call: the tests ran, and one failed."""
-    text = "def test_it():\n    assert 0, 'No such file or directory'\n"
-    pytest_ = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_it.py"]
-    task = {"id": "it", "checks": ["it"], "retry": {"max_retries": 0}}
-    check = {"run": pytest_, "env": WITHOUT_PLUGINS}
-    plan = a_plan({"it": [writes("test_it.py", text)]}, [task], {"it": check})
+FIXTURE = """
+import os, pytest
 
-    assert project.yaoki("run", project.plan(plan)).code == 4
-
-    assert "recheck" not in project.task("it")["question"]
+@pytest.fixture(autouse=True)
+def shop():
+    assert os.environ.get("SHOP_URL"), "SHOP_URL is not set"
+"""
 
 
 @pytest.mark.full
 @pytest.mark.spec("10.3", "10.4")
-def test_a_check_that_the_work_breaks_is_not_doubted_although_it_cannot_run_single_tests(
+def test_a_check_is_doubted_if_it_fails_in_every_attempt_but_not_if_the_work_breaks_it(
     project: Project,
 ) -> None:
-    """The failing test is in a file that no attempt changed; on the base it passes."""
-    (project.repo / "price.py").write_text("PRICE = 1\n")
-    (project.repo / "test_price.py").write_text(
-        "from price import PRICE\n\n\ndef test_price():\n    assert PRICE == 1\n"
-    )
-    project.git("add", "price.py", "test_price.py")
-    project.git(*GIT_IDENTITY, "commit", "-qm", "price")
+    """The check of `shop` lacks a variable, which no attempt can mend.  That of `price` fails in a
+    file that no attempt changed and passes on the base.  The output of `it` has the words of a
+    wrong call: the tests ran, and one failed.
+    """
+    committed = {
+        "shop/conftest.py": FIXTURE,
+        "shop/test_shop.py": "def test_open(): ...\n",
+        "price.py": "PRICE = 1\n",
+        "test_price.py": "from price import PRICE\n\n\ndef test_price():\n    assert PRICE == 1\n",
+    }
+    for name, content in committed.items():
+        (project.repo / name).parent.mkdir(exist_ok=True)
+        (project.repo / name).write_text(content)
+    project.git("add", *committed)
+    project.git(*GIT_IDENTITY, "commit", "-qm", "tests")
+    pytest_ = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
     command = f"{sys.executable} -m pytest -q -p no:cacheprovider test_price.py"
-    check = {"shell": f"true; {command}", "env": WITHOUT_PLUGINS}
-    task = {"id": "price", "checks": ["tests"], "retry": {"max_retries": 2}}
-    acts = {"price": [writes("price.py", f"PRICE = 2\nTRY = {n}\n") for n in (1, 2, 3)]}
+    checks: dict[str, dict[str, Any]] = {
+        "shop": {"run": [*pytest_, "shop/test_shop.py"]},
+        # Single tests cannot be run with it.
+        "price": {"shell": f"true; {command}"},
+        "it": {"run": [*pytest_, "test_it.py"]},
+    }
+    text = "def test_it():\n    assert 0, 'No such file or directory'\n"
+    acts = {
+        "shop": [writes("one.txt"), writes("two.txt")],
+        "price": [writes("price.py", f"PRICE = 2\nTRY = {n}\n") for n in (1, 2)],
+        "it": [writes("test_it.py", text)],
+    }
+    tasks = [
+        {"id": name, "checks": [name], "retry": {"max_retries": len(tries) - 1}}
+        for name, tries in acts.items()
+    ]
+    checks = {name: {**check, "env": WITHOUT_PLUGINS} for name, check in checks.items()}
 
-    assert project.yaoki("run", project.plan(a_plan(acts, [task], {"tests": check}))).code == 4
+    assert project.yaoki("run", project.plan(a_plan(acts, tasks, checks)), "--quiet").code == 4
 
-    question = project.task("price")["question"]
-    assert "test_price.py::test_price" in question
-    assert "in files that they did not change" not in question
-    assert "recheck" not in question
+    shop, price, it = (project.task(name)["question"] for name in acts)
+    assert "shop/test_shop.py::test_open: AssertionError: SHOP_URL is not set" in shop
+    assert "2 attempts failed in the same way, in files that they did not change" in shop
+    assert f"yaoki plan recheck {project.status()['run']}" in shop
+    assert "test_price.py::test_price" in price
+    assert "in files that they did not change" not in price
+    assert "recheck" not in price
+    assert "recheck" not in it
