@@ -201,12 +201,17 @@ def test_a_fix_of_code_that_cannot_be_loaded_may_bring_a_test(faulty: Project) -
 
 
 @pytest.mark.full
-@pytest.mark.parametrize(("word", "outcomes"), [("told", ["FAILED"]), (False, [])])
-def test_the_plan_says_whether_it_is_required(
-    faulty: Project, word: object, outcomes: list[str]
-) -> None:
-    code, task, entries = run_fix(faulty, {"half.py": FIXED}, red=word)
+def test_the_plan_says_whether_it_is_required(faulty: Project) -> None:
+    script = {"told": [[{"write": {"half.py": FIXED}}]], "off": [[{"write": {"note.py": FAULT}}]]}
+    tasks = [
+        {"id": "told", "kind": "fix", "red": "told"},
+        {"id": "off", "kind": "fix", "red": False},
+    ]
 
-    assert (code, task["attempt"]) == (0, 1)
-    checked = [d for d in event_data(entries, "CHECK_FINISHED") if d["check"] == "red-first"]
-    assert [data["outcome"] for data in checked] == outcomes
+    done = faulty.yaoki("run", faulty.plan(a_plan(script, tasks, CHECKS)))
+
+    assert done.code == 0, done.out + done.err
+    for name, outcomes in (("told", ["FAILED"]), ("off", [])):
+        assert faulty.task(name)["attempt"] == 1
+        finished = event_data(faulty.events(name), "CHECK_FINISHED")
+        assert [d["outcome"] for d in finished if d["check"] == "red-first"] == outcomes
