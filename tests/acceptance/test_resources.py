@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -57,18 +58,24 @@ def leased_port_ranges(project: Project) -> set[str]:
 def test_concurrent_worktrees_have_their_own_ports_and_names_and_keep_them_if_the_worker_dies(
     project: Project, tmp_path: Path
 ) -> None:
+    """Another repository on the same machine shares none of these ports."""
     marker = tmp_path / "go"
     run = project.start(
         "run", project.plan(plan_recording_resources(tmp_path, marker, "a", "b")), "--quiet"
     )
     wait_until(lambda: all((tmp_path / f"agent.{n}").exists() for n in "ab"), "both are at work")
+    folder = tmp_path / "other"
+    other, third = start_another_repository(project, folder, marker)
     run.send_signal(signal.SIGKILL)
     run.communicate()
     during = leased_port_ranges(project)
     marker.touch()
     done = project.yaoki("resume", "--quiet")
+    out, _ = third.communicate(timeout=40)
+    other.end_started()
 
     assert done.code == 0, done.out
+    assert third.returncode == 0, out
     a, b = recorded_resources(tmp_path, "agent.a"), recorded_resources(tmp_path, "agent.b")
     assert {a[0], b[0]} == {"20000", "20010"}
     assert (a[1], b[1]) == ("10", "10")
@@ -80,8 +87,23 @@ def test_concurrent_worktrees_have_their_own_ports_and_names_and_keep_them_if_th
             == recorded_resources(tmp_path, f"check.{name}")
             == own
         )
-    assert during == {"20000-10", "20010-10"}
+    assert during == {"20000-10", "20010-10", "20020-20"}
+    assert recorded_resources(folder, "agent.a")[:2] == ["20020", "20"]
     assert leased_port_ranges(project) == set(), "they are given back with the worktrees"
+
+
+def start_another_repository(
+    project: Project, folder: Path, marker: Path
+) -> tuple[Project, subprocess.Popen[str]]:
+    """Its ranges have another size, and must not overlap either; its agent is at work."""
+    folder.mkdir()
+    other = Project(folder, Path(project.env["PYTHONPYCACHEPREFIX"]))
+    other.env["YAOKI_HOME"] = project.env["YAOKI_HOME"]
+    write_resource_settings(other, 'ports = "20000-20999"\nport_count = 20')
+    plan = other.plan(plan_recording_resources(folder, marker, "a"))
+    run = other.start("run", plan, "--quiet")
+    wait_until((folder / "agent.a").exists, "the other repository is at work")
+    return other, run
 
 
 @pytest.mark.full
@@ -112,37 +134,6 @@ def test_a_task_without_a_free_port_range_waits_and_says_so(
         == "21000"
     )
     assert not {"RETRY_DECISION", "ESCALATE_DECISION"} & set(project.event_names())
-
-
-@pytest.mark.full
-@pytest.mark.spec("11.9")
-def test_two_repositories_on_one_machine_never_share_a_port(
-    project: Project, tmp_path: Path
-) -> None:
-    folder = tmp_path / "other"
-    folder.mkdir()
-    other = Project(folder, Path(project.env["PYTHONPYCACHEPREFIX"]))
-    other.env["YAOKI_HOME"] = project.env["YAOKI_HOME"]
-    # Ranges of another size must not overlap either.
-    write_resource_settings(other, 'ports = "20000-20999"\nport_count = 20')
-    marker = tmp_path / "go"
-    runs = [
-        p.start("run", p.plan(plan_recording_resources(where, marker, "a")), "--quiet")
-        for p, where in ((project, tmp_path), (other, folder))
-    ]
-    wait_until(
-        lambda: all((where / "agent.a").exists() for where in (tmp_path, folder)), "both at work"
-    )
-    marker.touch()
-    for run in runs:
-        out, _ = run.communicate(timeout=40)
-        assert run.returncode == 0, out
-
-    spans = [
-        set(range(int(base), int(base) + int(count)))
-        for base, count, _ in (recorded_resources(where, "agent.a") for where in (tmp_path, folder))
-    ]
-    assert not spans[0] & spans[1]
 
 
 @pytest.mark.spec("11.9")
