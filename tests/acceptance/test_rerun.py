@@ -58,7 +58,7 @@ def plan_needing_another_landing(
 
 
 @pytest.mark.acceptance
-@pytest.mark.spec("8.4", "1.3", "4.6", "0.4")
+@pytest.mark.spec("8.4", "1.3", "4.6", "0.4", "10.3")
 def test_a_task_that_fails_alone_passes_in_its_rerun_from_the_run_branch(
     project: Project, tmp_path: Path
 ) -> None:
@@ -80,6 +80,8 @@ def test_a_task_that_fails_alone_passes_in_its_rerun_from_the_run_branch(
     assert started[-1]["base"] == other["landed"], "on the run branch's head"
     assert started[-1]["fresh"] is True
     assert project.task("later")["state"] == "DONE"
+    report = project.yaoki("report", "--json").document
+    assert (report["numbers"]["retries"], report["not_retried"]) == (2, []), "one is the re-run"
 
 
 @pytest.mark.full

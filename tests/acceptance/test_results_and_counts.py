@@ -493,32 +493,6 @@ def test_a_waived_check_does_not_count_as_fixed(project: Project) -> None:
     assert (told["retry_count"], told["total_attempts"]) == (2, 2)
 
 
-@pytest.mark.full
-@pytest.mark.acceptance
-@pytest.mark.spec("10.3", "8.4")
-def test_a_rerun_is_reported_as_a_retry(project: Project) -> None:
-    """It fails alone, and its one re-run passes on what another task landed meanwhile."""
-    plan = {
-        "goal": "x",
-        "agents": {
-            "slow": shell("sleep 1; echo 1 > first.txt"),
-            "m": shell("date +%N > mine.txt"),
-        },
-        "checks": {"first": {"shell": "test -f first.txt"}},
-        "tasks": [
-            {"id": "a", "goal": "x", "agent": "slow", "checks": ["first"]},
-            {"id": "t", "goal": "x", "agent": "m", "checks": ["first"]}
-            | {"retry": {"cause_specific": {"QUALITY_FAILURE": {"max_retries": 0}}}},
-        ],
-    }
-
-    done = project.yaoki("run", project.plan(plan), "--quiet")
-
-    assert done.code == 0, done.out + done.err
-    report = project.yaoki("report", "--json").document
-    assert (report["numbers"]["retries"], report["not_retried"]) == (1, [])
-
-
 @pytest.mark.acceptance
 @pytest.mark.spec("10.3", "15")
 def test_a_message_length_over_the_limit_is_refused(project: Project) -> None:
