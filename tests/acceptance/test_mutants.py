@@ -209,7 +209,7 @@ def test_hidden_tests_kill_mutants_and_stay_hidden(shop: Project) -> None:
         shop,
         {"price.py": PROGRAM},
         checks={**SCRIPT_CHECKS, "acceptance": run},
-        mutants="required",
+        mutants={"max": 2, "required": True},
     )
 
     assert code == 0
@@ -254,7 +254,8 @@ def test_a_worker_killed_on_a_mutant_leaves_nothing_of_it(shop: Project) -> None
     )
     test = tap_script(test_is_slow_on_a_mutant=slow, **MEMBER)
     commit(shop, {"price.py": PROGRAM.replace("10", "10 + 0"), "tests.sh": test})
-    task = {"id": "a", "goal": "Tidy up the price.", "mutants": "required"}
+    task: dict[str, Any] = {"id": "a", "goal": "Tidy up the price."}
+    task["mutants"] = {"max": 2, "required": True}
     script = {"a": [[{"write": {"price.py": PROGRAM}}]]}
     worker = shop.start("run", shop.plan(a_plan(script, [task], SCRIPT_CHECKS)), "--quiet")
     wait_until(begun.exists, "a mutant runs")
