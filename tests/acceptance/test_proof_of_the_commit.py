@@ -171,42 +171,6 @@ def test_a_check_sees_the_commit_and_nothing_else(project: Project) -> None:
     assert "leads out of the repository" in question or "lead out of the repository" in question
 
 
-@pytest.mark.full
-@pytest.mark.spec("16.1", "3.1")
-def test_setup_runs_once_per_proof_room_and_again_only_when_its_inputs_change(
-    project: Project,
-) -> None:
-    (project.repo / ".gitignore").write_text("lib/\n")
-    (project.repo / "package.json").write_text("{}\n")
-    project.git("add", "-A")
-    project.git(*GIT_IDENTITY, "commit", "-qm", "a set-up")
-    log = project.folder / "set-ups"
-    setup = [["sh", "-c", f"mkdir -p lib; cp package.json lib/made; pwd >> {log}"]]
-    tasks = [
-        {"id": "a", "goal": "Do it.", "checks": ["a", "lib"]},
-        {"id": "b", "goal": "Do it.", "checks": ["b", "lib"], "needs": ["a"]},
-        {"id": "c", "goal": "Do it.", "checks": ["changed", "lib"], "needs": ["b"]},
-    ]
-    act = (
-        'case "$YAOKI_TASK_NAME" in '
-        'c) echo \'{"new": 1}\' > package.json;; *) echo 1 > "$YAOKI_TASK_NAME.txt";; esac'
-    )
-    checks = {
-        "a": {"shell": "test -f a.txt"},
-        "b": {"shell": "test -f b.txt"},
-        "changed": {"shell": "grep new package.json"},
-        "lib": {"shell": "cmp package.json lib/made"},
-    }
-    plan = {**a_plan(act, checks), "tasks": tasks, "setup": setup}
-
-    ran = project.yaoki("run", project.plan(plan))
-
-    assert ran.code == 0, ran.out
-    rooms = [line for line in log.read_text().splitlines() if "/rooms/" in line]
-    words = "once for the base's inputs; for the changed ones before they landed, and then for all"
-    assert len(rooms) == 3, words
-
-
 BUILD = "mkdir -p lib && cat src/*.py > lib/program.py"
 INSTALL = """\
 place=lib/python3/site-packages; mkdir -p $place/program.dist-info; cp src/program.py $place/
@@ -265,57 +229,6 @@ def test_a_landing_that_breaks_an_earlier_one_is_sent_back(project: Project) -> 
     assert states["two"] != "DONE"
     project.git("checkout", "-q", "--detach", project.status()["run_branch"])
     assert "return 1" in (project.repo / "m.py").read_text()
-
-
-@pytest.mark.full
-@pytest.mark.spec("16.6", "9.6")
-def test_a_merge_onto_a_moved_base_is_verified_first(project: Project) -> None:
-    """The base renames a function that the run uses: each passes alone, together they fail."""
-    (project.repo / "m.py").write_text("def f(): return 1\n")
-    project.git("add", "-A")
-    project.git(*GIT_IDENTITY, "commit", "-qm", "f")
-    check = {"works": {"run": ["python3", "use.py"]}}
-    act = "echo 'from m import f' > use.py"
-    ran = project.yaoki("run", project.plan(a_plan(act, check) | {"done_when": ["works"]}))
-    assert ran.code == 0, ran.out
-    (project.repo / "m.py").write_text("def g(): return 1\n")
-    project.git(*GIT_IDENTITY, "commit", "-qam", "rename f")
-    before = project.git("rev-parse", "main")
-    project.git("checkout", "-q", "--detach")
-
-    merged = project.yaoki("merge")
-
-    assert merged.code == 6, merged.out
-    assert "check works" in merged.err
-    assert project.git("rev-parse", "main") == before
-    forced = project.yaoki("merge", "--unproven")
-    assert forced.code == 0
-    assert "unproven" in project.yaoki("report").out
-
-
-@pytest.mark.full
-@pytest.mark.spec("16.6", "9.6")
-def test_an_undo_that_breaks_other_tasks_is_refused_with_the_broken_checks(
-    project: Project,
-) -> None:
-    plan = two_tasks(F, "echo 'import m' > use.py")
-    plan["tasks"][1].pop("needs")
-    plan["checks"]["two"] = {"shell": "python3 -c 'import use, m'"}
-    act = f'case "$YAOKI_TASK_NAME" in one) {F};; *) sleep 1; echo "import m" > use.py;; esac'
-    plan["agents"]["m"]["command"] = ["sh", "-c", act]
-    plan["tasks"][1]["checks"] = ["two"]
-    plan["tasks"][1]["retry"] = {"max_retries": 3}
-    ran = project.yaoki("run", project.plan(plan))
-    assert ran.code == 0, ran.out
-    branch = project.status()["run_branch"]
-    before = project.git("rev-parse", branch)
-
-    undone = project.yaoki("undo", "one")
-
-    assert undone.code == 6, undone.out
-    assert "check two" in undone.err
-    assert project.git("rev-parse", branch) == before
-    assert {task["state"] for task in project.status()["tasks"]} == {"DONE"}
 
 
 @pytest.mark.spec("16.6", "3.5")
