@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from tests.acceptance.prepared import Prepared
 from tests.acceptance.project import SETTINGS, Project, a_plan, file_contains, writes
 
 pytestmark = pytest.mark.acceptance
@@ -26,8 +27,8 @@ def hook(event, args):
     if event == sys.argv[1] and sys.argv[2] in repr(args):
         os.kill(os.getpid(), signal.SIGKILL)
 
-sys.addaudithook(hook)
 from yaoki.faces.cli.main import main
+sys.addaudithook(hook)
 sys.exit(main(["prune"]))
 """
 POINTS = {
@@ -52,7 +53,8 @@ def set_retention(project: Project, **rule: float) -> None:
 
 def run_one_task(project: Project, name: str, *, tries: Sequence[Any] = (), code: int = 0) -> str:
     """A run of one task that writes `<name>.txt`; returns its id."""
-    task = {"id": "one", "checks": ["one"], "retry": {"max_retries": 1}}
+    retry = {"max_retries": max(0, len(tries) - 1)}
+    task = {"id": "one", "checks": ["one"], "retry": retry}
     plan = a_plan(
         {"one": list(tries) or [writes(f"{name}.txt")]},
         [task],
@@ -63,11 +65,10 @@ def run_one_task(project: Project, name: str, *, tries: Sequence[Any] = (), code
     return str(done.document["run"])
 
 
-def run_with_retry(project: Project, name: str) -> str:
+def run_that_is_due(project: Project) -> str:
     """Its first attempt was bad and is kept, its second landed."""
-    return run_one_task(
-        project, name, tries=[writes(f"{name}.txt", "bad\n"), writes(f"{name}.txt")]
-    )
+    set_retention(project, after_days=0, runs_kept=0)
+    return run_one_task(project, "old", tries=[writes("old.txt", "bad\n"), writes("old.txt")])
 
 
 def refs(project: Project, run: str) -> list[str]:
@@ -102,7 +103,7 @@ def stored_runs(project: Project) -> list[str]:
 @pytest.mark.spec("11.7", "12.1", "0.6")
 def test_a_dry_run_lists_the_runs_to_archive_and_why_the_others_stay(project: Project) -> None:
     old = run_one_task(project, "old")
-    asks = run_one_task(project, "asks", tries=[writes("asks.txt", "bad\n")] * 2, code=4)
+    asks = run_one_task(project, "asks", tries=[writes("asks.txt", "bad\n")], code=4)
     new = run_one_task(project, "new")
     set_retention(project, after_days=0, runs_kept=1)
     before = refs(project, old)
@@ -128,9 +129,8 @@ def test_a_dry_run_lists_the_runs_to_archive_and_why_the_others_stay(project: Pr
 
 @pytest.mark.full
 @pytest.mark.spec("11.7", "0.2", "8.2", "10.2", "0.6")
-def test_an_archive_contains_the_journal_the_logs_and_every_attempt(project: Project) -> None:
-    set_retention(project, after_days=0, runs_kept=0)
-    old = run_with_retry(project, "old")
+def test_an_archive_contains_the_journal_the_logs_and_every_attempt(prepared: Prepared) -> None:
+    project, old = prepared.after(run_that_is_due)
     journal = project.yaoki("trace", old, "--jsonl").out
     log = (project.repo / ".yaoki" / "runs" / old / f"{old}-1" / "1" / "prompt.md").read_bytes()
     kept = project.yaoki("recover", old, "--json").document["kept"]
@@ -165,11 +165,10 @@ def test_an_archive_contains_the_journal_the_logs_and_every_attempt(project: Pro
 
 @pytest.mark.full
 @pytest.mark.spec("11.7", "0.3")
-def test_pruning_a_merged_run_removes_its_branch_and_is_idempotent(project: Project) -> None:
-    set_retention(project, after_days=0, runs_kept=0)
-    old = run_one_task(project, "old")
+def test_pruning_a_merged_run_removes_its_branch_and_is_idempotent(prepared: Prepared) -> None:
+    project, old = prepared.after(run_that_is_due)
     project.git("merge", "-q", "--ff-only", f"yaoki/{old}")
-    base = project.git("rev-parse", "main~1")
+    base = project.status()["base"]
 
     first = project.yaoki("prune", "--json").document
     second = project.yaoki("prune", "--json").document
@@ -199,11 +198,10 @@ def test_a_run_with_an_unsent_notice_is_not_archived(project: Project) -> None:
 @pytest.mark.full
 @pytest.mark.spec("11.7", "8.2")
 def test_a_leftover_worktree_of_a_finished_run_is_saved_and_removed_before_archiving(
-    project: Project,
+    prepared: Prepared,
 ) -> None:
     """A removal that failed only warns, so a finished task may still have its worktree."""
-    set_retention(project, after_days=0, runs_kept=0)
-    run = run_one_task(project, "old")
+    project, run = prepared.after(run_that_is_due)
     root = next((project.home / "worktrees").glob("repo-*"))
     branch = f"yaoki/{run}-1"
     project.git("worktree", "add", "-q", "-b", branch, str(root / f"{run}-1"), f"yaoki/{run}")
@@ -248,10 +246,9 @@ def test_a_restored_store_does_not_contain_archived_runs(project: Project) -> No
 
 @pytest.mark.full
 @pytest.mark.spec("11.7", "0.2", "0.3", "8.6")
-def test_pruning_interrupted_by_kills_loses_nothing_and_continues(project: Project) -> None:
+def test_pruning_interrupted_by_kills_loses_nothing_and_continues(prepared: Prepared) -> None:
     """Killed at one point after the other, it continues each time with what was left."""
-    set_retention(project, after_days=0, runs_kept=0)
-    run = run_with_retry(project, "old")
+    project, run = prepared.after(run_that_is_due)
     kept = project.yaoki("recover", "--json").document["kept"]
     journal = project.yaoki("trace", run, "--jsonl").out
 
