@@ -18,7 +18,6 @@ import pytest
 from tests.acceptance.project import (
     BOUND_S,
     PATIENT,
-    SETTINGS,
     Project,
     a_plan,
     file_contains,
@@ -167,11 +166,11 @@ def assert_account_is_limited(project: Project, folder: Path) -> str:
     enter, leave = f"mkdir {room} || touch {met}", {"run": ["rmdir", str(room)]}
 
     def submit(*names: str) -> str:
-        plan = simple_plan(*names, "free")
+        plan = simple_plan(*names)
         scripts = plan["agents"]["actor"]["options"]["scenario"]["tasks"]
         limited = {**plan["agents"]["actor"], "account": "shared", "concurrency": 1}
         plan["agents"]["limited"] = limited
-        for task in plan["tasks"][:-1]:
+        for task in plan["tasks"][:1]:
             alone = [{"run": ["sh", "-c", enter]}, waits_for(go), leave]
             scripts[task["id"]] = [[*alone, *writes(f"{task['id']}.txt")]]
             task["agent"] = "limited"
@@ -179,7 +178,7 @@ def assert_account_is_limited(project: Project, folder: Path) -> str:
 
     first = submit("first")
     wait_until(room.exists, "the first agent is at work")
-    second = submit("second")
+    second = submit("second", "free")
     wait_until(
         lambda: met.exists() or "TASK_LANDED" in project.event_names(second), "the other one lands"
     )
@@ -419,40 +418,6 @@ def assert_detached(project: Project, pid: int) -> None:
     assert {Path(f"/proc/{pid}/fd/{n}").readlink() for n in (1, 2)} == {log}
 
 
-@pytest.mark.full
-@pytest.mark.spec("11.8", "12.1", "0.2", "0.3")
-def test_what_a_stopped_or_killed_background_worker_left_is_continued_by_the_next_one(
-    project_with_worker: Project, tmp_path: Path
-) -> None:
-    """Stopped, its agent is ended after the wait.  Several commands at once start one worker in
-    its place; when it is killed, its agent lives on, and the next worker finds it.
-    """
-    project, marker = project_with_worker, tmp_path / "go"
-    began = Path(f"{marker}.a")
-    project.settings(PATIENT)
-    plan = project.plan(plan_that_waits(marker, "a"))
-    run = project.yaoki("run", plan, "--detach", "--json").document["run"]
-    wait_until(began.exists, "the agent is at work")
-
-    down = project.yaoki("down", "--wait", "0.2")
-    stopped = project.task("a")
-    began.unlink()
-    start_several_times(project)
-    wait_until(began.exists, "another agent is at work")
-    os.kill(workers_pid(project), signal.SIGKILL)
-    wait_until(lambda: not workers(project), "it is gone")
-    again = project.yaoki("up", "--json").document
-    marker.touch()
-    wait_until_done(project, run)
-
-    assert down.code == 0, down.err
-    assert "1 run is not finished; any worker can continue" in down.out
-    assert stopped["state"] == "WAITING"
-    assert again["started"]
-    assert project.event_names(run).count("PROMPT_SENT") == 2, "one before the stop, one after it"
-    assert project.event_names(run).count("TASK_LANDED") == 1
-
-
 def start_several_times(project: Project) -> None:
     """All at once: one worker is started, without a terminal."""
     with ThreadPoolExecutor(3) as threads:
@@ -465,13 +430,15 @@ def start_several_times(project: Project) -> None:
 
 
 @pytest.mark.full
-@pytest.mark.spec("11.8", "0.2")
-def test_a_draining_worker_lets_its_agent_finish_and_one_that_is_requested_meanwhile_follows(
+@pytest.mark.spec("11.8", "12.1", "0.2", "0.3")
+def test_a_background_worker_that_drains_is_stopped_or_killed_is_followed_by_the_next_one(
     project_with_worker: Project, tmp_path: Path
 ) -> None:
-    """Both commands that need a worker wait for it, and one new worker serves them."""
+    """A draining one lets its agent finish.  Both commands that need a worker wait for it, and one
+    new worker serves them.
+    """
     project, marker = project_with_worker, tmp_path / "go"
-    project.settings(SETTINGS.replace("parallel = 2", "parallel = 1"))
+    project.settings(PATIENT.replace("parallel = 2", "parallel = 1"))
     project.yaoki("run", project.plan(plan_that_waits(marker, "a", "b")), "--detach")
     run = project.status()["run"]
     wait_until(lambda: Path(f"{marker}.a").exists(), "the agent is at work")
@@ -495,6 +462,35 @@ def test_a_draining_worker_lets_its_agent_finish_and_one_that_is_requested_meanw
     assert "free slot" not in status
     assert [holder_pid(claim) for claim in claims(project, run)] == [old, workers_pid(project)]
     assert old != workers_pid(project)
+    assert_left_work_is_continued(project, tmp_path / "later")
+
+
+def assert_left_work_is_continued(project: Project, marker: Path) -> None:
+    """The worker is stopped, and its agent is ended after the wait.  Several commands at once start
+    one worker in its place; when it is killed, its agent lives on, and the next worker finds it.
+    """
+    began = Path(f"{marker}.c")
+    plan = project.plan(plan_that_waits(marker, "c"), "c.json")
+    run = project.yaoki("run", plan, "--detach", "--json").document["run"]
+    wait_until(began.exists, "the agent is at work")
+
+    down = project.yaoki("down", "--wait", "0.2")
+    stopped = project.task("c")
+    began.unlink()
+    start_several_times(project)
+    wait_until(began.exists, "another agent is at work")
+    os.kill(workers_pid(project), signal.SIGKILL)
+    wait_until(lambda: not workers(project), "it is gone")
+    again = project.yaoki("up", "--json").document
+    marker.touch()
+    wait_until_done(project, run)
+
+    assert down.code == 0, down.err
+    assert "1 run is not finished; any worker can continue" in down.out
+    assert stopped["state"] == "WAITING"
+    assert again["started"]
+    assert project.event_names(run).count("PROMPT_SENT") == 2, "one before the stop, one after it"
+    assert project.event_names(run).count("TASK_LANDED") == 1
 
 
 def line_about_the_stop(process: subprocess.Popen[str]) -> str:
