@@ -9,8 +9,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.acceptance.project import Project, wait_until
-from tests.faces.web.conftest import the_plan
+from tests.acceptance.project import Project, a_plan, file_contains, wait_until, writes
 from tests.faces.web.page_server import LINK, Client
 from yaoki.errors import NotNow
 from yaoki.faces.web.listen_address import PORT, bind
@@ -41,7 +40,12 @@ def test_the_background_worker_serves_the_page_and_executes_runs(project: Projec
     try:
         page = urlsplit(up["page"])
         client = link_of(project)
-        run = project.yaoki("run", project.plan(the_plan()), "--detach", "--json")
+        plan = a_plan(
+            {"asks": [[{"ask": "Shall it be an owl?"}], writes("said.txt")]},
+            [{"id": "asks", "checks": ["said"]}],
+            {"said": file_contains("said.txt")},
+        )
+        run = project.yaoki("run", project.plan(plan), "--detach", "--json")
         wait_until(lambda: client.document("/needs-you")["total"] == 1, "it asks a person")
         workers = client.document("/workers")["workers"]
         asks = client.document("/needs-you")["asking"][0]["task"]["id"]
