@@ -378,40 +378,6 @@ def test_a_task_that_awaits_its_rerun_is_asked_about_when_its_checks_change(
     assert project.task("late")["state"] == "DONE"
 
 
-@pytest.mark.full
-@pytest.mark.spec("9.6", "0.1", "16.14")
-def test_a_done_run_whose_final_check_was_changed_is_proven_again(project: Project) -> None:
-    """The person waived the earlier check, not the new one."""
-    plan = a_plan(
-        {"early": [writes("early.txt")]},
-        [{"id": "early", "checks": ["good"]}],
-        {"good": file_contains("early.txt"), "whole": {"shell": "test -s missing.txt"}},
-        done_when=["whole"],
-    )
-    assert project.yaoki("run", project.plan(plan), "--quiet").code == 4
-    assert project.yaoki("answer", "done_when", "waive", "--check", "whole").code == 0
-    assert project.yaoki("resume", "--quiet").code == 0
-    plan["checks"]["whole"] = {"shell": "test -s absent.txt"}
-    project.plan(plan)
-
-    rechecked = project.yaoki("plan", "recheck")
-    partial = project.yaoki("merge", "--partial")
-    asked = project.yaoki("resume", "--quiet")
-
-    run = project.status()["run"]
-    assert f"next: yaoki resume {run}" in rechecked.out, rechecked.err
-    assert (partial.code, "check whole: exit code 1" in partial.err) == (6, True), partial.out
-    assert asked.code == 4, asked.out
-    plan["checks"]["whole"] = {"shell": "test -s early.txt"}
-    project.plan(plan)
-    assert project.yaoki("plan", "recheck").code == 0
-    assert project.yaoki("answer", "done_when-2", "retry").code == 0
-    assert project.yaoki("resume", "--quiet").code == 0
-    assert project.yaoki("merge").code == 0
-    assert project.yaoki("forget", run).code == 0
-    assert project.yaoki("plan", "recheck", run).code != 0
-
-
 def undo_merged(project: Project, wrong: str, right: str) -> None:
     """A merged run whose only task is undone, and then its checks are changed."""
     checks = {"good": {"shell": wrong}, "whole": {"shell": wrong}}
