@@ -211,7 +211,10 @@ def test_a_mistyped_path_of_a_check_asks_at_the_second_time(project: Project) ->
     checks = {task: {"run": ["sh", "-c", runner, "sh", path]} for task, path in names.items()}
     steps = {"mistyped": "true", "lost": "rm -f kept.py", "ignored": "touch a.gen"}
     agents = {t: {"command": ["sh", "-c", f"{steps[t]}; echo $$ > {t}.txt"]} for t in names}
-    tasks = [{"id": t, "goal": "x", "agent": t, "checks": [t]} for t in names]
+    tasks = [
+        {"id": t, "goal": "x", "agent": t, "checks": [t], "retry": {"max_retries": 2}}
+        for t in names
+    ]
 
     ran = project.yaoki(
         "run", project.plan({"goal": "x", "agents": agents, "checks": checks, "tasks": tasks})
