@@ -203,7 +203,7 @@ def test_a_fix_of_code_that_cannot_be_loaded_may_bring_a_test(faulty: Project) -
 @pytest.mark.full
 def test_the_plan_says_whether_it_is_required(faulty: Project) -> None:
     script = {"told": [[{"write": {"half.py": FIXED}}]], "off": [[{"write": {"note.py": FAULT}}]]}
-    tasks = [
+    tasks: list[dict[str, Any]] = [
         {"id": "told", "kind": "fix", "red": "told"},
         {"id": "off", "kind": "fix", "red": False},
     ]
