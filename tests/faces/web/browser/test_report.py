@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.acceptance.project import Project
 
-pytestmark = [pytest.mark.browser, pytest.mark.spec("12.1", "12.2")]
+pytestmark = [pytest.mark.browser, pytest.mark.spec("12.1")]
 NARROW, WIDE = (400, 800), (1200, 900)
 # Names that only machines use; people get words.
 WIRE = re.compile(r"\b(?!YAOKI)[A-Z]{4,}(?:_[A-Z]+)*\b")
