@@ -196,20 +196,32 @@ class Project:
         return str(file)
 
     def yaoki(
-        self,
-        *words: str,
-        cwd: Path | None = None,
-        env: Mapping[str, str] | None = None,
-        stdin: Path = Path(os.devnull),
+        self, *words: str, cwd: Path | None = None, env: Mapping[str, str] | None = None
     ) -> Completed:
         around = {**self.env, **(env or {})}
         if INSTALLED not in os.environ and _has_same_interpreter_variables(around):
-            return Completed(*call_yaoki(words, cwd or self.repo, around, stdin))
+            return Completed(*call_yaoki(words, cwd or self.repo, around))
+        done = subprocess.run(
+            (sys.executable, "-m", "yaoki", *words),
+            cwd=cwd or self.repo,
+            env=around,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=BOUND_S,
+            check=False,
+        )
+        return Completed(done.returncode, done.stdout, done.stderr)
+
+    def yaoki_reading(self, stdin: Path, *words: str) -> Completed:
+        """Like `yaoki`, with the file as its standard input."""
+        if INSTALLED not in os.environ and _has_same_interpreter_variables(self.env):
+            return Completed(*call_yaoki(words, self.repo, self.env, stdin))
         with stdin.open() as told:
             done = subprocess.run(
                 (sys.executable, "-m", "yaoki", *words),
-                cwd=cwd or self.repo,
-                env=around,
+                cwd=self.repo,
+                env=self.env,
                 stdin=told,
                 capture_output=True,
                 text=True,

@@ -42,7 +42,8 @@ def shell(project: Project, line: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.full
 def test_a_dash_means_standard_output_or_standard_input(finished_project: Project) -> None:
-    yaoki, file = finished_project.yaoki, finished_project.folder / "given"
+    yaoki, read = finished_project.yaoki, finished_project.yaoki_reading
+    file = finished_project.folder / "given"
     plan = a_plan({"b": [writes("b.txt")]}, [{"id": "b"}], {"ok": {"shell": "ls [ab].txt"}})
 
     def given(text: str) -> Path:
@@ -52,12 +53,12 @@ def test_a_dash_means_standard_output_or_standard_input(finished_project: Projec
     report = yaoki("report", "-o", "-", "--format", "json")
     receipt = shell(finished_project, '"$1" -m yaoki report --receipt - | "$1" -m yaoki verify -')
     both = yaoki("report", "--receipt", "-", "-o", "-")
-    valid = yaoki("validate", "-", stdin=given(json.dumps(plan)))
-    ran = yaoki("run", "-", "--quiet", stdin=file)
-    refused = yaoki("plan", "-", stdin=given("gaol: x\n"))
+    valid = read(given(json.dumps(plan)), "validate", "-")
+    ran = read(file, "run", "-", "--quiet")
+    refused = read(given("gaol: x\n"), "plan", "-")
     more = {"tasks": [{"id": "c", "goal": "Do c.", "needs": ["b"]}]}
-    extended = yaoki("plan", "extend", "-", stdin=given(json.dumps(more)))
-    unfit = yaoki("plan", "extend", "-", stdin=given("[1]\n"))
+    extended = read(given(json.dumps(more)), "plan", "extend", "-")
+    unfit = read(given("[1]\n"), "plan", "extend", "-")
 
     assert report.document["numbers"]["done"] == 1
     assert receipt.returncode == 0, receipt.stdout + receipt.stderr
