@@ -162,7 +162,7 @@ def check_as_user(installation: Installation, folder: Path) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.spec("12.1")
+@pytest.mark.spec("12.1", "12.2")
 def test_the_wheel_alone_plays_the_demo_and_serves_its_page_and_its_tools(tmp_path: Path) -> None:
     wheel = build(tmp_path / "dist", "wheel")
     installation = install_locked(wheel, tmp_path / "installed")
