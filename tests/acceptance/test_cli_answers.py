@@ -13,10 +13,10 @@ import pytest
 from tests.acceptance.prepared import Prepared
 from tests.acceptance.project import (
     GIT_IDENTITY,
-    WITHOUT_PLUGINS,
     Project,
     a_plan,
     file_contains,
+    tap_script,
     writes,
 )
 
@@ -48,13 +48,19 @@ def run_with_failed_base(project: Project) -> dict[str, Any]:
 def test_an_escalated_task_blocks_its_dependents_until_it_is_answered_with_retry(
     prepared: Prepared,
 ) -> None:
+    """Words can be added to the answer until the attempt starts."""
     project, stands = prepared.after(run_with_failed_base)
     base, top, roof = stands["tasks"]
 
     shown = project.yaoki("answer", "base")
     why_top, why_base = project.yaoki("why", "top"), project.yaoki("why", "base").out
-    retried = project.yaoki("answer", "base", "retry", "write", "good", "into it")
+    retried = project.yaoki("answer", "base", "retry", "write", "good")
+    without = project.yaoki("answer", "base", "retry")
+    added = project.yaoki("answer", "base", "retry", "into", "it")
+    twice = project.yaoki("answer", "base", "retry", "into", "it")
+    new = project.yaoki("answer", "top", "retry", "for", "nobody")
     resumed = project.yaoki("resume")
+    late = project.yaoki("answer", "base", "retry", "too", "late")
 
     assert stands["status"] == "ESCALATED"
     assert (base["state"], base["reason"]) == ("ESCALATED", "MAX_RETRIES")
@@ -69,11 +75,19 @@ def test_an_escalated_task_blocks_its_dependents_until_it_is_answered_with_retry
     assert "FAILED" not in why_top.out.splitlines()[1]
     assert retried.code == 0
     assert retried.out.splitlines()[-1] == f"next: yaoki resume {stands['run']}"
+    assert (without.code, "already waits for its next attempt" in without.err) == (6, True)
+    assert f'yaoki answer {base["id"]} retry "words for the agent"' in without.err
+    assert added.code == 0, added.err
+    assert "the agent of attempt 2 gets these words as well" in added.out
+    assert (twice.code, "already has these words" in twice.err) == (6, True)
+    assert (new.code, "has no open question: it is WAITING" in new.err) == (6, True)
     assert resumed.code == 0, resumed.out + resumed.err
-    assert "write good into it" in project.prompt(base, 2)
+    assert "write good\ninto it" in project.prompt(base, 2)
+    assert (late.code, "has no open question: it is DONE" in late.err) == (6, True)
     assert {t["state"] for t in project.status()["tasks"]} == {"DONE"}
     assert why_base.index("last decision, at") < why_base.index("attempts, newest first")
     assert_explanation_begins_with_the_end(project.yaoki("why", "base").out.splitlines())
+    assert project.yaoki("doctor").code == 0, "the journal folds to the rows"
 
 
 def assert_explanation_begins_with_the_end(lines: list[str]) -> None:
@@ -90,34 +104,6 @@ def assert_explanation_begins_with_the_end(lines: list[str]) -> None:
 
 
 @pytest.mark.full
-@pytest.mark.spec("10.4", "12.1")
-def test_words_can_be_added_until_the_attempt_starts(prepared: Prepared) -> None:
-    project, stands = prepared.after(run_with_failed_base)
-    base = stands["tasks"][0]
-    assert project.yaoki("answer", "base", "retry").code == 0
-
-    without = project.yaoki("answer", "base", "retry")
-    one = project.yaoki("answer", "base", "retry", "write", "good")
-    two = project.yaoki("answer", "base", "retry", "into", "it")
-    twice = project.yaoki("answer", "base", "retry", "into", "it")
-    new = project.yaoki("answer", "top", "retry", "for", "nobody")
-    resumed = project.yaoki("resume")
-    late = project.yaoki("answer", "base", "retry", "too", "late")
-
-    assert (without.code, "already waits for its next attempt" in without.err) == (6, True)
-    assert f'yaoki answer {base["id"]} retry "words for the agent"' in without.err
-    for added in (one, two):
-        assert added.code == 0, added.err
-        assert "the agent of attempt 2 gets these words as well" in added.out
-    assert (twice.code, "already has these words" in twice.err) == (6, True)
-    assert (new.code, "has no open question: it is WAITING" in new.err) == (6, True)
-    assert resumed.code == 0, resumed.out + resumed.err
-    assert "write good\ninto it" in project.prompt(base, 2)
-    assert (late.code, "has no open question: it is DONE" in late.err) == (6, True)
-    assert project.yaoki("doctor").code == 0, "the journal folds to the rows"
-
-
-@pytest.mark.full
 @pytest.mark.spec("10.3", "12.1")
 def test_an_open_question_of_an_older_run_is_not_forgotten(prepared: Prepared) -> None:
     project, stands = prepared.after(run_with_failed_base)
@@ -125,7 +111,7 @@ def test_an_open_question_of_an_older_run_is_not_forgotten(prepared: Prepared) -
     plan = a_plan(
         {"two": [writes("b.txt")]}, [{"id": "two", "checks": ["b"]}], {"b": file_contains("b.txt")}
     )
-    assert project.yaoki("run", project.plan(plan)).code == 0
+    assert project.yaoki("plan", "submit", project.plan(plan)).code == 0
     newer = project.status()["run"]
 
     status, listed = project.yaoki("status"), project.yaoki("answer")
@@ -303,29 +289,39 @@ def test_waived_work_without_a_change_is_proven_by_its_own_checks_only(project: 
 
 
 @pytest.mark.full
-@pytest.mark.spec("10.4", "0.1", "6.6")
-def test_a_waiver_does_not_cover_the_other_work_of_a_later_attempt(project: Project) -> None:
-    """A person accepts a test less; the next attempt deletes the whole file and asks again."""
-    (project.repo / "test_it.py").write_text(
-        "def test_one():\n    assert 1\n\n\ndef test_two():\n    assert 2\n"
-    )
+@pytest.mark.spec("3.3", "10.4", "0.1", "6.6")
+def test_weaker_tests_and_a_failing_check_are_one_question_and_a_waiver_covers_this_work_only(
+    project: Project,
+) -> None:
+    """A person accepts a weaker test; the next attempt deletes the whole file and asks again."""
+    rest = "\n\ndef test_two():\n    assert f() < 2\n"
+    (project.repo / "test_it.py").write_text(f"def test_one():\n    assert f() == 1\n{rest}")
     project.git("add", "-A")
     project.git(*GIT_IDENTITY, "commit", "-qm", "two tests")
-    first = {"test_it.py": "def test_one():\n    assert 1\n", "a.txt": "bad\n"}
+    first = {"test_it.py": f"def test_one():\n    assert f() == 2\n{rest}", "a.txt": "bad\n"}
     acts = [[{"write": first}], [{"delete": ["test_it.py"]}, *writes("a.txt")]]
     tasks = [{"id": "a", "checks": ["a"], "retry": {"max_retries": 0}}]
-    plan = a_plan({"a": acts}, tasks, {"a": file_contains("a.txt")})
+    script = tap_script(test_old="true", test_good="test ! -e a.txt || grep -qx good a.txt")
+    plan = a_plan({"a": acts}, tasks, {"a": {"shell": script, "pattern": "test-failed"}})
 
     assert project.yaoki("run", project.plan(plan), "--quiet").code == 4
-    waived = project.yaoki("answer", "a", "waive")
-    assert project.yaoki("resume", "--quiet").code == 4, "check a fails as well"
+    question = project.task("a")["question"]
+    checked = [line for line in project.events() if line["event"] == "CHECK_FINISHED"]
+    waived = project.yaoki("answer", "a", "waive", "--check", "test-integrity")
+    assert project.yaoki("resume", "--quiet").code == 4, "the other failure still counts"
     assert project.task("a")["question"].startswith("a is not done: check a")
     assert project.yaoki("answer", "a", "retry").code == 0
     resumed = project.yaoki("resume", "--quiet")
 
+    assert "test-integrity" in question
+    assert "test_good" in question
+    assert "test_old" not in question
+    assert {line["data"]["check"] for line in checked} == {"test-integrity", "a"}
     assert resumed.code == 4, resumed.out + resumed.err
     assert waived.code == 0
-    assert "a waiver holds for the work that you saw" in " ".join(waived.out.split())
+    said = " ".join(waived.out.split())
+    assert "test-integrity is waived, and the other checks run on this work" in said
+    assert "a waiver holds for the work that you saw" in said
     task = project.task("a")
     assert (task["state"], task["attempt"]) == ("ESCALATED", 2)
     assert "test-integrity" in task["question"]
@@ -350,39 +346,6 @@ def test_a_question_tells_all_that_is_wrong_with_the_change_itself(project: Proj
     question = project.task("a")["question"]
     assert "check scope: changes outside the declared scope: test_it.py; " in question
     assert "test-integrity: " in question
-
-
-@pytest.mark.full
-@pytest.mark.spec("3.3", "10.4", "6.6")
-def test_weakened_tests_and_failing_checks_are_one_question(project: Project) -> None:
-    """Otherwise the second failure would be told only after the answer to the first one."""
-    tests = "from m import f\n\n\ndef test_a():\n    assert f() == 1\n"
-    rest = "\n\ndef test_b():\n    assert f() < 2\n"
-    (project.repo / "m.py").write_text("def f():\n    return 1\n")
-    (project.repo / "test_m.py").write_text(tests + rest)
-    project.git("add", "-A")
-    project.git(*GIT_IDENTITY, "commit", "-qm", "a function and its tests")
-    work = {
-        "m.py": "def f():\n    return 2\n",
-        "test_m.py": tests.replace("== 1", "== 2") + rest,
-    }
-    tasks = [{"id": "a", "checks": ["tests"], "retry": {"max_retries": 0}}]
-    command = {"run": "python3 -m pytest -q -p no:cacheprovider", "env": WITHOUT_PLUGINS}
-    plan = a_plan({"a": [[{"write": work}]]}, tasks, {"tests": command})
-
-    asked = project.yaoki("run", project.plan(plan))
-
-    assert asked.code == 4, asked.out + asked.err
-    question = project.task("a")["question"]
-    assert "test-integrity" in question
-    assert "test_b" in question
-    checked = [line for line in project.events() if line["event"] == "CHECK_FINISHED"]
-    assert {line["data"]["check"] for line in checked} == {"test-integrity", "tests"}
-    waived = project.yaoki("answer", "a", "waive", "--check", "test-integrity")
-    assert "test-integrity is waived, and the other checks run on this work" in " ".join(
-        waived.out.split()
-    )
-    assert project.yaoki("resume", "--quiet").code == 4, "the other failure still counts"
 
 
 @pytest.mark.full
