@@ -21,13 +21,31 @@ from itertools import pairwise
 from pathlib import Path
 from typing import IO
 
-from tests.acceptance.forked_cli import call_yaoki
+from tests.acceptance.forked_cli import call_yaoki, start_server
 from tests.acceptance.project import wait_until
 from tests.documents import Block, blocks
 from tests.trusted_folders import trust_folder
 
 BOUND_S = 90
 EMPTY = Block("", (), "", 0)
+# A `yaoki` that asks the fork server: pages call it often, and each interpreter takes its time.
+# A server must get signals, so it is started as usual.
+FORKED = """\
+#!{python} -IS
+import json, os, socket, sys
+
+if sys.argv[1:2] == ["ui"]:
+    os.execv({python!r}, [{python!r}, "-m", "yaoki", *sys.argv[1:]])
+asked = {{"words": sys.argv[1:], "cwd": os.getcwd(), "env": dict(os.environ)}}
+with socket.socket(socket.AF_UNIX) as line, line.makefile("rw") as talk:
+    line.connect({address!r})
+    print(json.dumps(asked), file=talk, flush=True)
+    told = json.loads(talk.readline())
+sys.stderr.write(told["err"])
+sys.stderr.flush()
+sys.stdout.write(told["out"])
+sys.exit(told["code"])
+"""
 LINK = re.compile(r"http://127\.0\.0\.1:\S+")
 
 
@@ -46,6 +64,13 @@ class Walkthrough:
         self.env = {**around, **own, "HOME": str(self.home), "PATH": path}
         # A reader sits at a terminal and says yes.
         trust_folder(folder / "state", folder)
+
+    def fork_yaoki(self) -> None:
+        """Let `yaoki` be a fork; a program that the page kills must be one of its own."""
+        program = self.home / "bin" / "yaoki"
+        address = start_server(self.env["PYTHONPYCACHEPREFIX"])
+        program.write_text(FORKED.format(python=sys.executable, address=address))
+        program.chmod(0o755)
 
     def walk(self, text: str) -> int:
         """Run every marked block; returns their number."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 
 from tests.acceptance.docs_walkthrough import Walkthrough
 from tests.acceptance.forked_cli import call_yaoki
-from tests.acceptance.project import Project, a_plan, file_contains, writes
+from tests.acceptance.project import INSTALLED, Project, a_plan, file_contains, writes
 from tests.acceptance.separate_environment import create_clone, create_python_with_pytest
 from tests.documents import (
     ONLY_READING,
@@ -56,6 +57,9 @@ def test_every_step_of_a_page_prints_what_the_page_shows(
     text = page.read_text(encoding="utf-8")
 
     walk = Walkthrough(tmp_path, pycache)
+    kills = any("kill" in block.text for block in blocks(text) if "run" in block.marks)
+    if INSTALLED not in os.environ and not kills:
+        walk.fork_yaoki()
 
     assert walk.walk(text)
     assert events_of(walk) <= {*EVENT_CLASSES, *NOTE_DESCRIPTIONS}, (
