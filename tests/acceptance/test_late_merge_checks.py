@@ -13,9 +13,13 @@ pytestmark = pytest.mark.acceptance
 
 @pytest.mark.full
 @pytest.mark.spec("9.6", "0.1", "10.4")
-def test_a_late_check_of_a_partial_merge_proves_nothing_against_the_landed_tasks(
+def test_a_check_of_a_partial_merge_without_a_result_proves_nothing_against_the_landed_tasks(
     project: Project,
 ) -> None:
+    """First it cannot run, then it is late."""
+    tool = project.folder / "tool"
+    tool.write_text("#!/bin/sh\ntest -s early.txt\n")
+    tool.chmod(0o755)
     tasks: list[dict[str, Any]] = [
         {"id": "early", "checks": ["good"]},
         {"id": "late", "needs": ["early"], "checks": ["never"], "retry": {"max_retries": 0}},
@@ -23,8 +27,8 @@ def test_a_late_check_of_a_partial_merge_proves_nothing_against_the_landed_tasks
     checks = {
         "good": file_contains("early.txt"),
         "never": {"shell": "false"},
-        "whole": {"shell": "sleep 1.5", "timeout": "1s"},
-        "other": {"shell": "test -s missing.txt"},
+        "whole": {"run": [str(tool)]},
+        "other": file_contains("early.txt"),
     }
     script = {"early": [writes("early.txt")], "late": [writes("late.txt")]}
     plan = a_plan(script, tasks, checks, done_when=["whole", "other"])
@@ -42,6 +46,15 @@ def test_a_late_check_of_a_partial_merge_proves_nothing_against_the_landed_tasks
         project.plan(plan)
         assert project.yaoki("plan", "recheck").code == 0
 
+    tool.rename(project.folder / "gone")
+    unable = refusal()
+    assert "check whole could not run on the landed tasks" in unable
+    assert f"fix what whole needs, then: yaoki merge {run} --partial; or change whole" in unable
+    assert "fail together" not in unable
+    assert "undo" not in unable
+    (project.folder / "gone").rename(tool)
+    late = {"shell": "sleep 1.5", "timeout": "1s"}
+    recheck(whole=late, other={"shell": "test -s missing.txt"})
     both = refusal()
     assert "the landed tasks fail together: check other" in both
     assert "undo the task that breaks it: yaoki undo TASK" in both
@@ -54,41 +67,5 @@ def test_a_late_check_of_a_partial_merge_proves_nothing_against_the_landed_tasks
     assert "undo" not in slow
     project.git(*GIT_IDENTITY, "commit", "-qm", "meanwhile", "--allow-empty")
     assert "main has moved, and check whole did not finish within its timeout" in refusal()
-    recheck(whole={"shell": "sleep 1.5", "timeout": "30s"})
-    assert project.yaoki("merge", "--partial").code == 0
-
-
-@pytest.mark.full
-@pytest.mark.spec("9.6", "0.1", "10.4")
-def test_a_check_that_cannot_run_at_a_partial_merge_proves_nothing_against_the_landed_tasks(
-    project: Project,
-) -> None:
-    tool = project.folder / "tool"
-    tool.write_text("#!/bin/sh\ntest -s early.txt\n")
-    tool.chmod(0o755)
-    tasks: list[dict[str, Any]] = [
-        {"id": "early", "checks": ["good"]},
-        {"id": "late", "needs": ["early"], "checks": ["never"], "retry": {"max_retries": 0}},
-    ]
-    checks = {
-        "good": file_contains("early.txt"),
-        "never": {"shell": "false"},
-        "whole": {"run": [str(tool)]},
-    }
-    script = {"early": [writes("early.txt")], "late": [writes("late.txt")]}
-    plan = a_plan(script, tasks, checks, done_when=["whole"])
-    assert project.yaoki("run", project.plan(plan), "--quiet").code == 4
-    assert project.yaoki("answer", "late", "abort").code == 0
-    run = project.status()["run"]
-    tool.rename(project.folder / "gone")
-
-    refused = project.yaoki("merge", "--partial")
-
-    assert refused.code == 6, refused.out
-    words = " ".join(refused.err.split())
-    assert "check whole could not run on the landed tasks" in words
-    assert f"fix what whole needs, then: yaoki merge {run} --partial; or change whole" in words
-    assert "fail together" not in words
-    assert "undo" not in words
-    (project.folder / "gone").rename(tool)
+    recheck(whole={"run": [str(tool)]})
     assert project.yaoki("merge", "--partial").code == 0
