@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.acceptance.prepared import Prepared
 from tests.acceptance.project import (
     GIT_IDENTITY,
     Completed,
@@ -121,12 +122,15 @@ def test_a_flaky_failure_during_the_bisection_blames_no_task(project: Project) -
 QUIET = {"shell": "! grep -qx loud *.txt || { echo 'a file is loud'; exit 1; }"}
 
 
-def run_with_a_waived_style(project: Project, z: str = "good\n") -> Completed:
-    """`y` lands with the check `style`; then `x` breaks it, and a person waives that."""
+def run_with_a_waived_style(project: Project) -> None:
+    """`y` lands with the check `style`; then `x` breaks it, and a person waives that.  `z` waits,
+    and will be loud as well if the file `loud` is beside the repository.
+    """
+    loud = f"test ! -e {project.folder}/loud || echo loud >> z.txt"
     script = {
         "y": [writes("y.txt")],
         "x": [writes("x.txt", "good\nloud\n")],
-        "z": [writes("z.txt", z)],
+        "z": [[*writes("z.txt"), {"run": ["sh", "-c", loud]}]],
     }
     tasks: list[dict[str, Any]] = [
         {"id": "y", "checks": ["y", "style"]},
@@ -137,15 +141,17 @@ def run_with_a_waived_style(project: Project, z: str = "good\n") -> Completed:
     plan = a_plan(script, tasks, {**checks, "style": QUIET})
     assert project.yaoki("run", project.plan(plan), "--quiet").code == 4
     assert project.yaoki("answer", "x", "waive", "--check", "style").code == 0
-    return project.yaoki("resume")
 
 
 @pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("9.3", "10.4", "0.1")
-def test_a_waiver_for_one_task_does_not_cover_what_another_task_broke(project: Project) -> None:
+def test_a_waiver_for_one_task_does_not_cover_what_another_task_broke(prepared: Prepared) -> None:
     """`z`, without the check, is loud as well: the waiver explains a part, so a person decides."""
-    done = run_with_a_waived_style(project, z="good\nloud\n")
+    project, _ = prepared.after(run_with_a_waived_style)
+    (project.folder / "loud").touch()
+
+    done = project.yaoki("resume")
 
     assert done.code == 4, done.out + done.err
     assert project.task("done_when")["state"] == "ESCALATED"
@@ -164,12 +170,13 @@ def move_main(project: Project, path: str, text: str) -> None:
 @pytest.mark.acceptance
 @pytest.mark.spec("9.3", "9.6", "10.4", "0.1")
 def test_a_waiver_holds_for_its_landed_work_at_the_end_for_undo_and_for_merge(
-    project: Project,
+    prepared: Prepared,
 ) -> None:
     """`y` requires the check that a person waived for `x`.  What the moved base broke is no part of
     the waiver.
     """
-    done = run_with_a_waived_style(project)
+    project, _ = prepared.after(run_with_a_waived_style)
+    done = project.yaoki("resume")
     assert_nobody_is_blamed_for_the_waived_check(project, done)
     move_main(project, "other.txt", "loud\n")
     refused = project.yaoki("merge")
@@ -211,41 +218,6 @@ def assert_nobody_is_blamed_for_the_waived_check(project: Project, done: Complet
     assert project.yaoki("verify").code == 0
 
 
-def run_with_a_waived_final_check(project: Project, check: dict[str, Any]) -> None:
-    """`whole` fails on the base already, so nobody is blamed, and a person waives it at the end."""
-    script = {name: [writes(f"{name}.txt")] for name in ("y", "z")}
-    tasks: list[dict[str, Any]] = [{"id": "y", "checks": ["y"]}, {"id": "z", "checks": ["z"]}]
-    checks = {name: file_contains(f"{name}.txt") for name in script}
-    plan = a_plan(script, tasks, {**checks, "whole": check}, done_when=["whole"])
-    assert project.yaoki("run", project.plan(plan), "--quiet").code == 4
-    assert "TASK_BLAMED" not in project.event_names("done_when")
-    assert [task["state"] for task in project.status()["tasks"]] == ["DONE", "DONE", "ESCALATED"]
-    assert project.yaoki("answer", "done_when", "waive", "--check", "whole").code == 0
-    resumed = project.yaoki("resume", "--quiet")
-    assert resumed.code == 0, resumed.out + resumed.err
-
-
-WHOLE = {"shell": "test -f never.txt || { echo 'never.txt is missing'; exit 1; }"}
-
-
-@pytest.mark.full
-@pytest.mark.acceptance
-@pytest.mark.spec("9.3", "6.4", "9.6", "10.4", "0.1")
-def test_merge_honours_a_waiver_on_the_final_check_and_says_so(project: Project) -> None:
-    run_with_a_waived_final_check(project, WHOLE)
-    move_main(project, "other.txt", "quiet\n")
-
-    merged = project.yaoki("merge")
-
-    assert merged.code == 0, merged.err
-    words = (
-        "check whole fails on the merge into main and was waived for the final check by a person"
-    )
-    assert words in " ".join(merged.out.split())
-    (entry,) = [e["data"] for e in project.events() if e["event"] == "RUN_MERGED"]
-    assert "whole" not in entry["proven_by"]
-
-
 @pytest.mark.acceptance
 @pytest.mark.spec("9.6", "10.4", "0.1")
 def test_undo_honours_a_waiver_on_the_final_check_and_says_so(project: Project) -> None:
@@ -272,14 +244,23 @@ def test_undo_honours_a_waiver_on_the_final_check_and_says_so(project: Project) 
 
 @pytest.mark.full
 @pytest.mark.acceptance
-@pytest.mark.spec("9.6", "10.4", "0.1")
-def test_a_waiver_on_the_final_check_does_not_cover_a_new_failure_with_a_name(
+@pytest.mark.spec("9.3", "6.4", "9.6", "10.4", "0.1")
+def test_merge_honours_a_waiver_on_the_final_check_but_not_for_a_new_failure_with_a_name(
     project: Project,
 ) -> None:
-    script = tap_script(test_fine="true", test_old="false", test_other="! test -f other.txt")
-    move_main(project, "whole.sh", script)
-    run = {"run": ["sh", "whole.sh"], "pattern": "test-failed"}
-    run_with_a_waived_final_check(project, run)
+    """`whole` fails on the base already, so nobody is blamed, and a person waives it at the end."""
+    points = tap_script(test_fine="true", test_old="false", test_other="! test -f other.txt")
+    move_main(project, "whole.sh", points)
+    tasks = [{"id": "y", "checks": ["y"]}]
+    whole = {"run": ["sh", "whole.sh"], "pattern": "test-failed"}
+    checks = {"y": file_contains("y.txt"), "whole": whole}
+    plan = a_plan({"y": [writes("y.txt")]}, tasks, checks, done_when=["whole"])
+    assert project.yaoki("run", project.plan(plan), "--quiet").code == 4
+    assert "TASK_BLAMED" not in project.event_names("done_when")
+    assert [task["state"] for task in project.status()["tasks"]] == ["DONE", "ESCALATED"]
+    assert project.yaoki("answer", "done_when", "waive", "--check", "whole").code == 0
+    resumed = project.yaoki("resume", "--quiet")
+    assert resumed.code == 0, resumed.out + resumed.err
     move_main(project, "other.txt", "quiet\n")
 
     refused = project.yaoki("merge")
@@ -290,3 +271,9 @@ def test_a_waiver_on_the_final_check_does_not_cover_a_new_failure_with_a_name(
     assert refused.code == 6, refused.out
     assert "the merge fails: check whole" in refused.err
     assert merged.code == 0, merged.err
+    words = (
+        "check whole fails on the merge into main and was waived for the final check by a person"
+    )
+    assert words in " ".join(merged.out.split())
+    (entry,) = [e["data"] for e in project.events() if e["event"] == "RUN_MERGED"]
+    assert "whole" not in entry["proven_by"]
