@@ -46,15 +46,6 @@ def add_remote(project: Project, bare: Path) -> None:
         settings.write('\n[workspace]\nremote = "origin"\n')
 
 
-def run_until_paused(project: Project) -> str:
-    """A run whose budget ended after two landings and was granted again, without a worker."""
-    plan = plan_of(*((name, []) for name in LATER), budget={"attempts": 2})
-    assert project.yaoki("run", project.plan(plan), "--quiet").code == 5
-    run = str(project.status()["run"])
-    assert project.yaoki("answer", run, "go").code == 0
-    return run
-
-
 def restore_command(project: Project) -> str:
     """The command that the pause message names, unchanged."""
     paused = str(project.status()["paused"])
@@ -121,9 +112,9 @@ def assert_run_completes(project: Project, at: Path, *names: str) -> None:
 def test_a_locally_rewritten_run_branch_pauses_the_run_with_the_command_to_restore_it(
     project: Project, tmp_path: Path
 ) -> None:
-    """While two agents work it is deleted with its recorded head; then a person checks it out.
-
-    Moving a checked-out branch would make the checkout look modified.
+    """While two agents work it is deleted with its recorded head.  Between two workers both are set
+    to an earlier landing, the branch alone is deleted, and then a person checks it out: to move it
+    there would make the checkout look modified.
     """
     both, gone, mine = tmp_path / "both", tmp_path / "gone", tmp_path / "mine"
     refs = ("refs/heads/yaoki/$YAOKI_RUN", "refs/yaoki/runs/$YAOKI_RUN")
@@ -146,10 +137,11 @@ def test_a_locally_rewritten_run_branch_pauses_the_run_with_the_command_to_resto
     assert LOST in project.yaoki("report").out
     restore(project)
 
+    assert_drift_is_detected_before_any_task_starts(project, run, times=2)
     project.git("worktree", "add", "-q", str(mine), f"yaoki/{run}")
     assert project.yaoki("resume", "--quiet").code == 4
     story = project.event_names()
-    assert story.count("RUN_PAUSED") == 2
+    assert story.count("RUN_PAUSED") == 4
     assert not {"ESCALATE_DECISION", "RETRY_DECISION"} & set(story)
     refused = project.yaoki("answer", run, "go")
     assert (refused.code, str(mine) in refused.err) == (6, True), refused.err
@@ -159,36 +151,27 @@ def test_a_locally_rewritten_run_branch_pauses_the_run_with_the_command_to_resto
     assert not project.git("-C", str(mine), "status", "--porcelain")
 
 
-@pytest.mark.full
-def test_drift_between_two_workers_is_detected_before_any_task_starts(project: Project) -> None:
-    """The store knows the landings regardless of the branch and the recorded head.
-
-    Both are set to an earlier landing, and then the branch alone is deleted.
-    """
-    run = run_until_paused(project)
-    refs = (f"refs/heads/yaoki/{run}", f"refs/yaoki/runs/{run}")
+def assert_drift_is_detected_before_any_task_starts(project: Project, run: str, times: int) -> None:
+    """The store knows the landings regardless of the branch and the recorded head."""
     last = project.git("rev-parse", f"yaoki/{run}")
-
-    for ref in refs:
+    for ref in (f"refs/heads/yaoki/{run}", f"refs/yaoki/runs/{run}"):
         project.git("update-ref", ref, f"{last}^1")
-    resume_into_drift(project, 1)
+    resume_into_drift(project, times)
     assert last in assert_go_refused(project), "a second answer does not accept it"
     assert last in restore_command(project)
     restore(project)
     project.git("branch", "-D", f"yaoki/{run}")
-    resume_into_drift(project, 2)
+    resume_into_drift(project, times + 1)
     assert f"git branch -f yaoki/{run}" in restore_command(project)
     assert LOST in project.query("status").out
     restore(project)
-
-    assert_run_completes(project, project.repo, *LATER)
 
 
 @pytest.mark.full
 def test_a_run_branch_rewritten_at_the_remote_pauses_the_run_with_the_command_to_restore_it(
     project: Project, tmp_path: Path
 ) -> None:
-    """Deleted while the worker runs, then forced, and then with a commit made by hand."""
+    """Deleted while the worker runs, and then forced to a commit made by hand."""
     bare = tmp_path / "bare.git"
     add_remote(project, bare)
     refs = ":refs/heads/yaoki/$YAOKI_RUN :refs/yaoki/runs/$YAOKI_RUN"
@@ -203,16 +186,11 @@ def test_a_run_branch_rewritten_at_the_remote_pauses_the_run_with_the_command_to
 
     run = project.status()["run"]
     branch = f"refs/heads/yaoki/{run}"
-    project.git("push", "-q", "origin", f"+main:{branch}")
+    tree = project.git("rev-parse", "main^{tree}")
+    mine = project.git(*GIT_IDENTITY, "commit-tree", "-p", "main", "-m", "by hand", tree)
+    project.git("push", "-q", "origin", f"+{mine}:{branch}")
     resume_into_drift(project, 2)
     assert LOST in project.query("status").out
-    restore(project)
-
-    tree = project.git("rev-parse", "main^{tree}")
-    project.git("fetch", "-q", "origin", f"yaoki/{run}")
-    mine = project.git(*GIT_IDENTITY, "commit-tree", "-p", "FETCH_HEAD", "-m", "by hand", tree)
-    project.git("push", "-q", "origin", f"{mine}:{branch}")
-    resume_into_drift(project, 3)
     restore(project)
     assert_run_completes(project, bare, "b")
     kept = project.git("ls-remote", "origin", "refs/heads/*")
