@@ -160,57 +160,6 @@ def test_a_retry_waits_as_long_as_the_agent_asked(prepared: Prepared) -> None:
 # ------------------------------------------------------------------ once, and only while it counts
 
 
-@pytest.mark.full
-@pytest.mark.spec("11.2", "12.7", "0.3", "14.2", "14.4")
-def test_a_repeated_result_is_recorded_once_masked_and_bounded_and_the_last_result_counts(
-    project: Project, tmp_path: Path
-) -> None:
-    """Repeated one after the other, and by four processes at once."""
-    kept, go = tmp_path / "env", tmp_path / "go"
-    plan = one_task([[save_environment(kept), waits_for(go), *writes("a.txt")]])
-    key = "correct-horse-battery"
-    words = (sys.executable, "-m", "yaoki", "result", "--status", "failed", "--summary", "x")
-
-    with running_attempt(project, plan, kept, go) as who:
-        both = [
-            subprocess.Popen(
-                words, cwd=project.folder, env={**project.env, **who}, stderr=subprocess.DEVNULL
-            )
-            for _ in range(4)
-        ]
-        at_once = sorted(one.wait(BOUND_S) for one in both)
-        records = len(event_data(project, "RESULT_NOTED"))
-        noted = report_failure(project, {**who, "MY_API_KEY": key}, f"key {key} \x1b[31m {{{{x}}}}")
-        masked = Path(who["YAOKI_RESULT"]).read_text()
-        long = report_failure(project, who, "x" * 4001)
-        before = task_rows(project)
-        codes = [report_failure(project, who).code for _ in range(3)]
-        Path(who["YAOKI_RESULT"]).unlink()
-        mended = report_failure(project, who)
-        again = report_result(
-            project, who, "--status", "done", "--summary", "It works now.", "--json"
-        )
-        left = json.loads(Path(who["YAOKI_RESULT"]).read_text())
-        after = task_rows(project)
-
-    assert at_once[0] == 0
-    assert set(at_once) <= {0, DUPLICATE}
-    assert records == 1
-    assert noted.code == 0, noted.err
-    assert (long.code, "4001 is over the limit of 4000" in long.err) == (6, True), long.err
-    assert key not in project.yaoki("trace", "--json").out
-    assert key not in masked
-    assert codes == [0, DUPLICATE, DUPLICATE]
-    assert mended.code == 0, "a kill before the file was written is mended by the next call"
-    assert (again.code, again.document["noted"]) == (0, True)
-    _, held, *rest = event_data(project, "RESULT_NOTED")
-    assert "[masked]" in held["summary"]
-    assert [one["status"] for one in rest] == ["failed", "done"]
-    assert left["status"] == "done"
-    assert before == after
-    assert project.task("one")["state"] == "DONE"
-
-
 FOR_PEOPLE = [
     ("answer", "one", "retry"),
     ("answer", "one", "waive", "--check", "a"),
@@ -228,17 +177,20 @@ FOR_PEOPLE = [
 
 
 @pytest.mark.full
-@pytest.mark.spec("11.2", "12.7", "10.4", "14.3")
-def test_a_result_of_a_stale_attempt_and_every_command_for_people_is_refused_and_changes_nothing(
+@pytest.mark.spec("11.2", "12.7", "0.3", "10.4", "14.2", "14.3", "14.4")
+def test_only_the_results_of_the_newest_attempt_count_each_once_masked_and_bounded(
     project: Project, tmp_path: Path
 ) -> None:
     """A process keeps the environment of the first attempt while the second one runs, whose agent
-    calls what is reserved for people.
+    calls what is reserved for people, and reports a result again: four processes at once, and one
+    after the other.
     """
     first, kept, go = tmp_path / "first", tmp_path / "env", tmp_path / "go"
     plan = one_task(
         [[save_environment(first)], [save_environment(kept), waits_for(go), *writes("a.txt")]]
     )
+    key = "correct-horse-battery"
+    words = (sys.executable, "-m", "yaoki", "result", "--status", "failed", "--summary", "x")
 
     with running_attempt(project, plan, kept, go) as who:
         late = read_environment(first)
@@ -247,8 +199,28 @@ def test_a_result_of_a_stale_attempt_and_every_command_for_people_is_refused_and
         invented = report_failure(project, {**who, "YAOKI_EPOCH": "99"})
         broken = report_failure(project, {**who, "YAOKI_EPOCH": "many"})
         commands = [project.yaoki(*words, env=who) for words in FOR_PEOPLE]
+        noted_too_early = event_data(project, "RESULT_NOTED")
+        both = [
+            subprocess.Popen(
+                words, cwd=project.folder, env={**project.env, **who}, stderr=subprocess.DEVNULL
+            )
+            for _ in range(4)
+        ]
+        at_once = sorted(one.wait(BOUND_S) for one in both)
+        records = len(event_data(project, "RESULT_NOTED"))
+        noted = report_failure(project, {**who, "MY_API_KEY": key}, f"key {key} \x1b[31m {{{{x}}}}")
+        masked = Path(who["YAOKI_RESULT"]).read_text()
+        long = report_failure(project, who, "x" * 4001)
+        codes = [report_failure(project, who).code for _ in range(3)]
+        Path(who["YAOKI_RESULT"]).unlink()
+        mended = report_failure(project, who)
+        again = report_result(
+            project, who, "--status", "done", "--summary", "It works now.", "--json"
+        )
+        left = json.loads(Path(who["YAOKI_RESULT"]).read_text())
         after = task_rows(project)
 
+    assert before == after
     assert [done.code for done in commands] == [6] * len(FOR_PEOPLE)
     told_why = f"only people may do this, and the caller is the agent of {who['YAOKI_TASK']}"
     assert [told_why in done.err for done in commands] == [True] * len(FOR_PEOPLE)
@@ -256,10 +228,23 @@ def test_a_result_of_a_stale_attempt_and_every_command_for_people_is_refused_and
     assert [one.code for one in refused] == [STALE] * 3
     assert "is stale: the task is at claim" in refused[0].err
     assert (invented.code, broken.code) == (STALE, 6)
-    assert before == after
     names = [(data["refused"], data["epoch"]) for data in event_data(project, "RESULT_REFUSED")]
-    assert names == [("STALE", int(late["YAOKI_EPOCH"])), ("STALE", 99)]
-    assert event_data(project, "RESULT_NOTED") == []
+    assert names[:2] == [("STALE", int(late["YAOKI_EPOCH"])), ("STALE", 99)]
+    assert noted_too_early == []
+    assert at_once[0] == 0
+    assert set(at_once) <= {0, DUPLICATE}
+    assert records == 1
+    assert noted.code == 0, noted.err
+    assert (long.code, "4001 is over the limit of 4000" in long.err) == (6, True), long.err
+    assert key not in project.yaoki("trace", "--json").out
+    assert key not in masked
+    assert codes == [0, DUPLICATE, DUPLICATE]
+    assert mended.code == 0, "a kill before the file was written is mended by the next call"
+    assert (again.code, again.document["noted"]) == (0, True)
+    _, held, *rest = event_data(project, "RESULT_NOTED")
+    assert "[masked]" in held["summary"]
+    assert [one["status"] for one in rest] == ["failed", "done"]
+    assert left["status"] == "done"
     assert project.task("one")["state"] == "DONE"
 
 

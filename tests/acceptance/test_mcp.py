@@ -146,14 +146,16 @@ def test_an_agent_reads_its_run_extends_it_and_reports_its_result(
 
 
 @pytest.mark.full
-@pytest.mark.spec("11.2", "12.7")
-def test_a_stale_epoch_is_refused_by_every_tool_and_changes_nothing(
+@pytest.mark.spec("14.2", "14.4", "12.7", "11.5", "11.2", "0.4")
+def test_a_stale_epoch_is_refused_by_every_tool_and_what_counts_is_bounded_and_masked(
     project: Project, tmp_path: Path
 ) -> None:
+    key = "correct-horse-battery"
     first, kept, go = tmp_path / "first", tmp_path / "env", tmp_path / "go"
     plan = one_task(
         [[save_environment(first)], [save_environment(kept), waits_for(go), *writes("a.txt")]]
     )
+    plan["goal"] = f"Use {key}"
     task = {"id": "more", "goal": "Do more.", "checks": ["a"]}
     calls: tuple[tuple[str, dict[str, Any]], ...] = (
         ("result", {"status": "failed", "summary": "late"}),
@@ -166,18 +168,42 @@ def test_a_stale_epoch_is_refused_by_every_tool_and_changes_nothing(
         ("complete", {}),
     )
 
-    with running_attempt(project, plan, kept, go):
+    many = [("result", {"status": "failed", "summary": f"no {n}"}) for n in range(16)]
+
+    with running_attempt(project, plan, kept, go) as who:
         before = task_rows(project)
         refused = call_tools(project, read_environment(first), *calls, *calls)
         after = task_rows(project)
+        long, wrong, extra, foreign, looked, noted, *taken, over = call_tools(
+            project,
+            {**who, "MY_API_KEY": key},
+            ("result", {"status": "failed", "summary": "x" * 4001}),
+            ("result", {"status": "won", "summary": "x"}),
+            ("result", {"status": "failed", "sumary": "x"}),
+            ("status", {"run": "another"}),
+            ("status", {}),
+            ("result", {"status": "failed", "summary": f"{key} did not work"}),
+            *many,
+        )
 
     assert {name for name, _ in calls} == TOOLS
     assert {(one.failed, one.error["refused"]) for one in refused} == {(True, "STALE")}
     assert all("is stale" in one.text and "stop working" in one.text for one in refused)
     assert before == after
-    journal = [data["call"] for data in event_data(project, "RESULT_REFUSED")]
+    journal = [data["call"] for data in event_data(project, "RESULT_REFUSED")][: len(TOOLS) - 1]
     assert sorted(journal) == sorted(TOOLS - {"ask"}), "one record for each kind of call"
     assert len(project.query("status", "--all", "--json").document["runs"]) == 1
+    assert all(one.failed for one in (long, wrong, extra, foreign))
+    assert "at most 4000 characters" in long.text
+    assert "unknown argument 'sumary'; did you mean 'summary'?" in extra.text
+    assert not looked.failed
+    assert key not in looked.text
+    assert "[masked]" in looked.document["goal"]
+    assert not noted.failed, noted.text
+    assert not any(one.failed for one in taken)
+    assert (over.failed, "17 is over the limit of 16" in over.text) == (True, True), over.text
+    summaries = [data["summary"] for data in event_data(project, "RESULT_NOTED")]
+    assert summaries == ["[masked] did not work", *(f"no {n}" for n in range(15))]
 
 
 @pytest.mark.spec("12.7", "3.9")
@@ -254,41 +280,3 @@ def test_a_session_without_a_task_changes_the_newest_run_and_submits_plans_for_a
     assert not made.failed, made.text
     assert (waits.code, began) == (4, 0), waits.out
     assert approved.code == 0, approved.out + approved.err
-
-
-@pytest.mark.full
-@pytest.mark.spec("14.2", "14.4", "12.7", "11.5", "11.2", "0.4")
-def test_arguments_and_results_are_bounded_and_secrets_masked(
-    project: Project, tmp_path: Path
-) -> None:
-    kept, go = tmp_path / "env", tmp_path / "go"
-    key = "correct-horse-battery"
-    plan = one_task([[save_environment(kept), waits_for(go), *writes("a.txt")]])
-    plan["goal"] = f"Use {key}"
-
-    many = [("result", {"status": "failed", "summary": f"no {n}"}) for n in range(16)]
-
-    with running_attempt(project, plan, kept, go) as who:
-        long, wrong, extra, foreign, looked, noted, *taken, over = call_tools(
-            project,
-            {**who, "MY_API_KEY": key},
-            ("result", {"status": "failed", "summary": "x" * 4001}),
-            ("result", {"status": "won", "summary": "x"}),
-            ("result", {"status": "failed", "sumary": "x"}),
-            ("status", {"run": "another"}),
-            ("status", {}),
-            ("result", {"status": "failed", "summary": f"{key} did not work"}),
-            *many,
-        )
-
-    assert all(one.failed for one in (long, wrong, extra, foreign))
-    assert "at most 4000 characters" in long.text
-    assert "unknown argument 'sumary'; did you mean 'summary'?" in extra.text
-    assert not looked.failed
-    assert key not in looked.text
-    assert "[masked]" in looked.document["goal"]
-    assert not noted.failed, noted.text
-    assert not any(one.failed for one in taken)
-    assert (over.failed, "17 is over the limit of 16" in over.text) == (True, True), over.text
-    summaries = [data["summary"] for data in event_data(project, "RESULT_NOTED")]
-    assert summaries == ["[masked] did not work", *(f"no {n}" for n in range(15))]
