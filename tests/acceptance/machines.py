@@ -16,6 +16,8 @@ from pathlib import Path
 from typing import Self
 from urllib.parse import parse_qs, urlsplit
 
+from tests.acceptance.forked_cli import call_yaoki
+from tests.acceptance.project import INSTALLED
 from tests.repositories import git
 from tests.trusted_folders import trust_folder
 
@@ -123,6 +125,8 @@ class Machine:
     workers: list[subprocess.Popen[str]] = field(default_factory=list)
     # Options of `git clone`.
     how: Sequence[str] = ()
+    # With a folder for compiled code, `run` starts no interpreter.
+    pycache: Path | None = None
 
     def __post_init__(self) -> None:
         self.home.mkdir()
@@ -134,11 +138,16 @@ class Machine:
     def repo(self) -> Path:
         return self.home / "repo"
 
+    @property
+    def _env(self) -> dict[str, str]:
+        cache = {"PYTHONPYCACHEPREFIX": str(self.pycache)} if self.pycache else {}
+        return {**os.environ, **cache, "YAOKI_HOME": str(self.home / "state")}
+
     def start(self, *words: str) -> subprocess.Popen[str]:
         return subprocess.Popen(
             (sys.executable, "-m", "yaoki", *words),
             cwd=self.repo,
-            env={**os.environ, "YAOKI_HOME": str(self.home / "state")},
+            env=self._env,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -147,6 +156,9 @@ class Machine:
 
     def run(self, *words: str) -> tuple[int, str]:
         """Run one command to its end: exit code and output."""
+        if self.pycache and INSTALLED not in os.environ:
+            code, out, err = call_yaoki(words, self.repo, self._env)
+            return code, out + err
         process = self.start(*words)
         out, _ = process.communicate(timeout=60)
         return process.returncode, out

@@ -18,14 +18,15 @@ pytestmark = [pytest.mark.acceptance, pytest.mark.spec("8.2", "8.6", "13.3", "0.
 
 
 @pytest.fixture
-def two_machines(tmp_path: Path) -> Iterator[tuple[Path, Machine, Machine]]:
+def two_machines(tmp_path: Path, pycache: Path) -> Iterator[tuple[Path, Machine, Machine]]:
     """A remote and two clones of it; their store is a file beside them.
 
     Only the first one is to lose what it holds: it alone has a short lease.
     """
     bare = tmp_path / "remote.git"
     git(tmp_path, "clone", "-q", "--bare", str(a_repository(tmp_path)), str(bare))
-    machines = [Machine(tmp_path / n, bare, str(tmp_path / "state.db")) for n in ("one", "two")]
+    store = str(tmp_path / "state.db")
+    machines = [Machine(tmp_path / n, bare, store, pycache=pycache) for n in ("one", "two")]
     for machine, lease_s in zip(machines, (2, 30), strict=True):
         settings = machine.repo / "yaoki.toml"
         settings.write_text(settings.read_text().replace("lease_s = 8.0", f"lease_s = {lease_s}.0"))
