@@ -15,11 +15,12 @@ def a_group(
     script: dict[str, Any],
     needs: dict[str, list[str]] | None = None,
     prefix: str = "",
+    letters: str = "abc",
     **more: Any,
 ) -> dict[str, Any]:
     """Three subtasks a, b and c, and a task that waits for the whole group."""
     wanted = needs or {}
-    names = {letter: f"{prefix}{letter}" for letter in ("a", "b", "c", "after")}
+    names = {letter: f"{prefix}{letter}" for letter in (*letters, "after")}
     subtasks = [
         {
             "id": names[n],
@@ -28,7 +29,7 @@ def a_group(
             "needs": wanted.get(n, []),
             **ONCE,
         }
-        for n in "abc"
+        for n in letters
     ]
     whole = f"{prefix}trio"
     group = {"id": whole, "kind": "group", "tasks": subtasks, "checks": [whole], **more}
@@ -127,9 +128,9 @@ def test_each_group_recovers_from_a_failed_subtask_in_the_way_that_it_allows(
     again["once"] = [writes("once-b.txt", "bad\n"), writes("once-b.txt")]
     first, second = writes("all-a.txt", "good\nfirst\n"), writes("all-a.txt", "good\nsecond\n")
     plan = in_one_run(
-        a_group({"b": again["once"]}, prefix="once-"),
+        a_group({"b": again["once"]}, prefix="once-", letters="ab"),
         a_group({"a": [first, second], "b": again["all"]}, prefix="all-", atomic=True),
-        a_group({"b": [writes("ask-b.txt", "bad\n")]}, prefix="ask-", partial=False),
+        a_group({"b": [writes("ask-b.txt", "bad\n")]}, prefix="ask-", letters="ab", partial=False),
     )
 
     done = project.yaoki("run", project.plan(plan), "--quiet")
@@ -138,8 +139,8 @@ def test_each_group_recovers_from_a_failed_subtask_in_the_way_that_it_allows(
     check_retried_group(project)
     check_restarted_group(project)
     check_asking_group(project, done.out)
-    landed = {f"{name}-{n}.txt" for name in ("once", "all") for n in ("a", "b", "c", "after")}
-    assert files(project, project.status()["run_branch"]) == landed
+    landed = {f"{name}-{n}.txt" for name in ("once", "all") for n in ("a", "b", "after")}
+    assert files(project, project.status()["run_branch"]) == {*landed, "all-c.txt"}
 
 
 def check_retried_group(project: Project) -> None:
@@ -191,8 +192,9 @@ def check_asking_group(project: Project, output: str) -> None:
 def test_a_subtask_that_breaks_the_check_of_its_group_is_sent_back_with_its_dependents(
     project: Project,
 ) -> None:
-    """All three pass alone; the group's check fails since `a`, and `b` needs `a`."""
-    plan = a_group({"a": [writes("a.txt", "good\nred\n"), writes("a.txt")]}, {"b": ["a"]})
+    """Both pass alone; the group's check fails since `a`, and `b` needs `a`."""
+    script = {"a": [writes("a.txt", "good\nred\n"), writes("a.txt")]}
+    plan = a_group(script, {"b": ["a"]}, letters="ab")
     plan["checks"]["trio"] = {"shell": "! grep -q red a.txt 2>/dev/null"}
 
     done = project.yaoki("run", project.plan(plan), "--quiet")
