@@ -54,29 +54,24 @@ def faulty(project: Project) -> Project:
     return project
 
 
-def run_attempt(project: Project, files: dict[str, str]) -> tuple[int, str]:
-    """Run one task whose agent writes these files; its exit code and output."""
-    done = project.yaoki(
-        "run", project.plan(a_plan({"a": [[{"write": files}]]}, [{"id": "a"}], CHECKS))
-    )
-    return done.code, done.out
-
-
-@pytest.mark.parametrize(
-    ("files", "named"),
-    [({"test/helpers": WEAK}, "test/helpers"), (NEARER, "test/package.json")],
-    ids=["a-file-without-an-ending", "a-nearer-manifest"],
-)
-def test_a_new_file_that_an_older_test_loads_instead_asks_a_person(
-    faulty: Project, files: dict[str, str], named: str
+def test_new_files_that_older_tests_load_instead_ask_a_person_and_files_beside_them_land(
+    faulty: Project,
 ) -> None:
-    code, out = run_attempt(faulty, {"lib/calc.js": WRONG, **files})
+    """One after the other, so that the right work lands last."""
+    files = {
+        "unended": {"lib/calc.js": WRONG, "test/helpers": WEAK},
+        "nearer": {"lib/calc.js": WRONG, **NEARER},
+        "right": {"lib/calc.js": RIGHT, **BESIDE},
+    }
+    script = {name: [[{"write": written}]] for name, written in files.items()}
+    plan = a_plan(script, [{"id": name} for name in files], CHECKS)
 
-    assert code == 4, out
-    assert f"passes only with the changed {named};" in out
+    done = faulty.yaoki("run", faulty.plan(plan), "--parallel", "1")
 
-
-def test_new_files_beside_older_tests_land(faulty: Project) -> None:
-    code, out = run_attempt(faulty, {"lib/calc.js": RIGHT, **BESIDE})
-
-    assert code == 0, out
+    assert done.code == 4, done.out + done.err
+    tasks = {name: faulty.task(name) for name in files}
+    states = {name: task["state"] for name, task in tasks.items()}
+    assert states == {"unended": "ESCALATED", "nearer": "ESCALATED", "right": "DONE"}
+    for name, changed in {"unended": "test/helpers", "nearer": "test/package.json"}.items():
+        assert f"passes only with the changed {changed};" in tasks[name]["question"]
+        assert f"passes only with the changed {changed};" in done.out
