@@ -91,17 +91,6 @@ with yaoki.Repository(".") as repo:
 """
 
 
-@pytest.mark.full
-@pytest.mark.acceptance
-@pytest.mark.spec("12.9")
-def test_a_value_that_is_no_plan_raises_an_error_of_yaoki(project: Project) -> None:
-    said = run_code(project, REFUSED).splitlines()
-
-    assert said[0].startswith("a plan is a file or a mapping, not NoneType | ")
-    assert said[1].startswith("the plan contains values that are not plain data: ")
-    assert said[2].endswith("| fix the mapping")
-
-
 LEAVING = """
 import yaoki
 
@@ -117,12 +106,17 @@ with yaoki.Repository(".") as repo:
 @pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("12.9")
-def test_a_run_left_early_can_be_resumed_later(project: Project) -> None:
+def test_a_value_that_is_no_plan_raises_an_error_and_a_run_left_early_can_be_resumed_later(
+    project: Project,
+) -> None:
     """The block is left at once; no thread uses the closed store."""
     tasks = [{"id": "other", "checks": ["other"]}]
     good = a_plan({"other": [writes("other.txt")]}, tasks, {"other": file_contains("other.txt")})
     (project.repo / "plan.yaml").write_text(json.dumps(good))
 
-    said = run_code(project, LEAVING).splitlines()
+    *said, run, state = run_code(project, REFUSED + LEAVING).splitlines()
 
-    assert said == [project.status()["run"], "DONE"]
+    assert said[0].startswith("a plan is a file or a mapping, not NoneType | ")
+    assert said[1].startswith("the plan contains values that are not plain data: ")
+    assert said[2].endswith("| fix the mapping")
+    assert (run, state) == (project.status()["run"], "DONE")
