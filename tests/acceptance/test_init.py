@@ -564,7 +564,7 @@ def test_languages_have_their_usual_names(project: Project) -> None:
 def test_init_again_adds_checks_that_can_run_after_the_remedy(project: Project) -> None:
     """Text that the user added to the file is unchanged."""
     commit_files(project, {**GO, **{f"app/{path}": text for path, text in PLAIN.items()}})
-    env = programs(project)
+    env = programs(project, pytest=False)
     file = project.repo / "yaoki.toml"
     project.yaoki("init", env=env)
     file.write_text(file.read_text().replace("parallel = 2 ", "parallel = 3 ") + "# mine\n")
@@ -669,7 +669,7 @@ def test_yaokis_own_python_on_the_path_is_reported_with_a_remedy(
     active = f'. "{bin_ / "activate"}"'
 
     def typed(words: str) -> subprocess.CompletedProcess[str]:
-        env = {**project.env, "PATH": f"{mine}:/usr/local/bin:/usr/bin:/bin"}
+        env = {**project.env, **WITHOUT_PLUGINS, "PATH": f"{mine}:/usr/local/bin:/usr/bin:/bin"}
         call = ("bash", "-c", words)
         return subprocess.run(call, cwd=project.repo, env=env, capture_output=True, text=True)
 
