@@ -75,8 +75,8 @@ def full_minute_in(seconds: int) -> tuple[str, str]:
 @pytest.mark.full
 @pytest.mark.long
 def test_a_run_stops_at_its_time_and_continues_later(project: Project) -> None:
-    """In 20 s, because a slow start takes some."""
-    project.env["TZ"], until = full_minute_in(seconds=20)
+    """In 12 s, because a slow start takes some."""
+    project.env["TZ"], until = full_minute_in(seconds=12)
     # Else it would hang before that.
     project.settings(PATIENT)
 
