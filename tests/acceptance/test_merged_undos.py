@@ -6,7 +6,6 @@ The merge commit is a new one: nothing has run on it before.
 from __future__ import annotations
 
 import json
-import sys
 from typing import Any
 
 import pytest
@@ -14,7 +13,6 @@ import pytest
 from tests.acceptance.project import (
     GIT_IDENTITY,
     SETTINGS,
-    WITHOUT_PLUGINS,
     Project,
     a_plan,
     file_contains,
@@ -118,38 +116,20 @@ for file in *.t; do
 done
 echo "1..$n"
 """
-PYTEST_TEST = "import os\n\n\ndef test_{0}():\n    assert os.path.exists('README')\n"
-PYTEST = {
-    "run": [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"],
-    "env": WITHOUT_PLUGINS,
-}
-RUNNERS: dict[str, tuple[str, str, dict[str, str], dict[str, Any]]] = {
-    "tap": ("{0}.t", "{0}\n", {"t.sh": TAP}, {"run": ["sh", "t.sh"], "pattern": "test-failed"}),
-    "pytest": ("tests/test_{0}.py", PYTEST_TEST, {}, PYTEST),
-}
-
-
-def merge_two_with_tests(project: Project, runner: str, **files: str) -> None:
-    """Each task brings a test of its own to that of the base."""
-    path, text, base, check = RUNNERS[runner]
-    commit_files(project, {**base, path.format("base"): text.format("base")})
-    script = {name: [writes(path.format(name), text.format(name))] for name in ("one", "two")}
-    tasks = [{"id": name, "checks": ["unit"]} for name in script]
-    plan = a_plan(script, tasks, {"unit": check}, done_when=["unit"])
-    merge_then_move_on(project, plan, **files)
-    assert project.yaoki("undo", "one").code == 0
-
-
-def kept_tests(project: Project, runner: str) -> list[str]:
-    tracked = project.git("ls-tree", "-r", "--name-only", "main").split()
-    path = RUNNERS[runner][0]
-    return [name for name in ("base", "one", "two") if path.format(name) in tracked]
+UNIT = {"run": ["sh", "t.sh"], "pattern": "test-failed"}
 
 
 @pytest.mark.spec("9.6", "16.6", "0.4")
 def test_the_tests_of_undone_work_may_go_with_the_merge_and_no_others(project: Project) -> None:
-    """Somebody's new test is found only together with the undone one."""
-    merge_two_with_tests(project, "tap", **{"new.t": "new\n"})
+    """Each task brings a test of its own; somebody's new test is found only together with the
+    undone one.
+    """
+    commit_files(project, {"t.sh": TAP, "base.t": "base\n"})
+    script = {name: [writes(f"{name}.t", f"{name}\n")] for name in ("one", "two")}
+    tasks = [{"id": name, "checks": ["unit"]} for name in script]
+    plan = a_plan(script, tasks, {"unit": UNIT}, done_when=["unit"])
+    merge_then_move_on(project, plan, **{"new.t": "new\n"})
+    assert project.yaoki("undo", "one").code == 0
 
     refused = project.yaoki("merge", "--partial")
     project.git("rm", "-q", "new.t")
@@ -162,20 +142,8 @@ def test_the_tests_of_undone_work_may_go_with_the_merge_and_no_others(project: P
     assert "new.t" in said
     assert "one.t" not in said
     assert merged.code == 0, merged.err
-    assert kept_tests(project, "tap") == ["base", "two"]
-
-
-@pytest.mark.full
-@pytest.mark.spec("9.6", "16.6", "0.4")
-def test_the_tests_that_pytest_reports_of_undone_work_may_go_with_the_merge(
-    project: Project,
-) -> None:
-    merge_two_with_tests(project, "pytest", **{"other.txt": "1\n"})
-
-    merged = project.yaoki("merge", "--partial")
-
-    assert merged.code == 0, merged.err
-    assert kept_tests(project, "pytest") == ["base", "two"]
+    tracked = project.git("ls-tree", "-r", "--name-only", "main").split()
+    assert [name for name in tracked if name.endswith(".t")] == ["base.t", "two.t"]
 
 
 SETUP = ["sh", "-c", "mkdir -p dep && echo 1 > dep/x"]
@@ -184,9 +152,9 @@ OWN_SETUP = ["sh", "-c", "test -s a.txt && mkdir -p dep && echo 1 > dep/y"]
 
 
 def merge_two_with_setup(
-    project: Project, whole: str, b: dict[str, Any] | None = None, **more: Any
-) -> None:
-    """Every check needs the output of set-up, which git ignores."""
+    project: Project, whole: str, b: dict[str, Any], **more: Any
+) -> dict[str, Any]:
+    """Every check needs the output of set-up, which git ignores.  Returns the plan."""
     commit_files(project, {".gitignore": "dep/\n", "base.txt": "base\n"})
     checks = {
         "whole": {"shell": whole},
@@ -195,10 +163,12 @@ def merge_two_with_setup(
     }
     tasks = [
         {"id": "a", "checks": ["a"]},
-        {"id": "b", "checks": ["b"], "needs": ["a"], **(b or {})},
+        {"id": "b", "checks": ["b"], "needs": ["a"], **b},
     ]
     script = {"a": [writes("a.txt")], "b": [writes("b.txt")]}
-    merge_then_move_on(project, a_plan(script, tasks, checks, done_when=["whole"], **more))
+    plan = a_plan(script, tasks, checks, done_when=["whole"], **more)
+    merge_then_move_on(project, plan)
+    return plan
 
 
 NEEDS_SETUP = "test -f dep/x && test -s base.txt"
@@ -211,15 +181,31 @@ def commit_setting(project: Project) -> None:
 
 
 @pytest.mark.full
-@pytest.mark.spec("9.6", "16.6")
-def test_the_merge_of_an_undo_of_all_work_is_verified_with_the_set_up(project: Project) -> None:
+@pytest.mark.spec("9.6", "16.6", "10.4")
+def test_the_merge_of_an_undo_of_all_work_is_verified_with_the_set_up_and_blames_no_landed_task(
+    project: Project,
+) -> None:
     """The set-up of `b` itself needs the work of `a`, so it is left out."""
     commit_setting(project)
-    merge_two_with_setup(project, NEEDS_SETUP, {"setup": [OWN_SETUP]})
+    plan = merge_two_with_setup(project, f"{NEEDS_SETUP} && test -s a.txt", {"setup": [OWN_SETUP]})
+    before = project.git("rev-parse", "main")
     assert project.yaoki("undo", "a", "--cascade").code == 0
 
+    refused = project.yaoki("merge", "--partial")
+    after = project.git("rev-parse", "main")
+    project.plan({**plan, "checks": {**plan["checks"], "whole": {"shell": NEEDS_SETUP}}})
+    assert project.yaoki("plan", "recheck").code == 0
     merged = project.yaoki("merge", "--partial")
 
+    run = project.status()["run"]
+    assert refused.code == 6, refused.out
+    said = " ".join(refused.err.split())
+    assert f"no task is landed on yaoki/{run}, and it fails: check whole: exit code 1" in said
+    assert "look at what the merge changes: git diff " in said
+    assert f"plan recheck {run}; or merge it as it is: yaoki merge {run} --partial --unp" in said
+    assert "the landed tasks" not in said
+    assert "yaoki undo" not in said
+    assert after == before
     assert merged.code == 0, merged.err
     assert "passed on this commit: whole" in " ".join(merged.out.split())
     tracked = project.git("ls-tree", "--name-only", "main").split()
@@ -249,26 +235,6 @@ def test_undone_work_does_not_take_its_own_set_up_away(project: Project) -> None
 
 
 @pytest.mark.full
-@pytest.mark.spec("9.6", "16.6", "10.4")
-def test_a_refused_merge_of_an_undo_of_all_work_blames_no_landed_task(project: Project) -> None:
-    merge_two_with_setup(project, f"{NEEDS_SETUP} && test -s a.txt", setup=[SETUP])
-    before = project.git("rev-parse", "main")
-    assert project.yaoki("undo", "a", "--cascade").code == 0
-
-    refused = project.yaoki("merge", "--partial")
-
-    run = project.status()["run"]
-    assert refused.code == 6, refused.out
-    said = " ".join(refused.err.split())
-    assert f"no task is landed on yaoki/{run}, and it fails: check whole: exit code 1" in said
-    assert "look at what the merge changes: git diff " in said
-    assert f"plan recheck {run}; or merge it as it is: yaoki merge {run} --partial --unp" in said
-    assert "the landed tasks" not in said
-    assert "yaoki undo" not in said
-    assert project.git("rev-parse", "main") == before
-
-
-@pytest.mark.full
 @pytest.mark.spec("10.4", "9.6")
 def test_changed_checks_of_a_task_that_was_given_up_prove_the_merge_of_its_undo(
     project: Project,
@@ -294,9 +260,9 @@ def test_changed_checks_of_a_task_that_was_given_up_prove_the_merge_of_its_undo(
 @pytest.mark.full
 @pytest.mark.spec("9.6")
 def test_status_says_that_work_landed_again_after_a_complete_merge(project: Project) -> None:
-    checks = {name: file_contains(f"{name}.txt") for name in ("one", "two")}
-    tasks = [{"id": name, "checks": [name]} for name in checks]
-    plan = a_plan({name: [writes(f"{name}.txt")] * 2 for name in checks}, tasks, checks)
+    plan = a_plan(
+        {"one": [writes("one.txt")] * 2}, [{"id": "one"}], {"one": file_contains("one.txt")}
+    )
     merge_then_move_on(project, plan)
     merge = f"merged into main at {project.git('rev-parse', 'main')[:10]}"
     assert project.yaoki("retry", "one").code == 0
