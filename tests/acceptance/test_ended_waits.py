@@ -107,10 +107,11 @@ def test_a_run_is_retried_as_a_whole(prepared: Prepared) -> None:
     run_id = project.status()["run"]
 
     retried = project.yaoki("retry", run_id)
+    refused = project.yaoki("retry", run_id)
 
     assert retried.code == 0, retried.err
-    assert project.yaoki("resume").code == 0
-    refused = project.yaoki("retry", run_id)
+    (ended,) = {entry["account"] for entry in entries(project, "WAIT_ENDED")}
+    assert ended == "a"
     assert refused.code == 6
     assert "no task in it waits for an account or a delay" in refused.err
 
