@@ -61,7 +61,7 @@ def run_with_judges(
     checks: dict[str, Any] | None = None,
     **more: Any,
 ) -> int:
-    """One task for each judge, verified by a command and then by its judge; `after` the other way.
+    """One task for each judge, verified by a command and then by its judge.
 
     One after the other, so that no landing makes a judge be asked again.
     """
@@ -71,11 +71,7 @@ def run_with_judges(
         every[f"review-{name}"] = {"judge": ask}
     for name, changed in (checks or {}).items():
         every[name] = {**every.get(name, {}), **changed}
-    order = {"after": ("review", "good")}
-    tasks = [
-        {"id": name, "checks": [f"{one}-{name}" for one in order.get(name, ("good", "review"))]}
-        for name in judges
-    ]
+    tasks = [{"id": name, "checks": [f"good-{name}", f"review-{name}"]} for name in judges]
     acts = {name: [writes(f"{name}.txt")] for name in judges} | (script or {})
     plan = a_plan(acts, tasks, every, **more)
     plan["agents"] |= {f"critic-{name}": judge for name, judge in judges.items()}
@@ -158,17 +154,16 @@ def test_work_that_its_judges_accept_lands(project: Project) -> None:
 @pytest.mark.full
 @pytest.mark.spec("6.7", "14.4", "0.6", "10.4", "3.6", "0.1", "4.8")
 def test_work_that_its_judge_does_not_accept_is_escalated(project: Project) -> None:
-    """Judges that answer without JSON, change files, hang, are not asked, or are overruled."""
+    """Judges that answer without JSON, change files, hang, or are overruled.  That none is asked
+    about work that failed a check is proven in tests/acceptance/test_all_failures_at_once.py.
+    """
     edits = [{"write": {"edits.txt": "mended by the judge\n"}}, {"say": PASS}]
     judges = {
         "undecided": critic("It passes, well done! pass: true"),
         "edits": critic(edits, PASS),
         "hung": critic(["hang"]),
-        "unasked": critic(PASS),
-        "after": critic(PASS),
     }
-    script = {name: [writes(f"{name}.txt", "bad\n")] for name in ("unasked", "after")}
-    script["edits"] = [writes("edits.txt"), writes("b.txt")]
+    script = {"edits": [writes("edits.txt"), writes("b.txt")]}
 
     code = run_with_judges(project, judges, script, {"review-hung": {"timeout": "500ms"}})
 
@@ -199,13 +194,6 @@ def test_work_that_its_judge_does_not_accept_is_escalated(project: Project) -> N
     assert tasks["hung"]["attempt"] == 1
     assert {data["outcome"] for data in found["hung"]} == {"BROKEN"}
     assert set(failure_kinds(stories["hung"])) == {"TRANSIENT_ERROR"}
-    # A judge is not asked about work that failed a check.
-    assert found["unasked"] == []
-    assert judge_prompts(project, tasks["unasked"]) == []
-    # Nor if the plan lists the check after the judge: judges are asked last.
-    assert found["after"] == []
-    for name in ("unasked", "after"):
-        assert not any(data["passed"] for data in event_data(stories[name], "QUALITY_JUDGMENT"))
     # A person may waive an undecided judge.
     waived = project.yaoki("answer", "undecided", "waive", "--check", "review-undecided")
     assert waived.code == 0
