@@ -74,12 +74,12 @@ def test_a_failing_command_is_sent_back_with_its_pattern_only(
 
 
 def violations() -> dict[str, tuple[list[Any], str]]:
-    """The acts that violate each criterion, and the pattern of the failure."""
+    """The acts that violate each criterion, and the pattern of the failure; Q2 is violated in
+    tests/acceptance/test_unverified_work.py, and Q2 to Q4 in tests/formats/quality.
+    """
     return {
         "Q1": ([], "file-not-exists"),
-        "Q2": ([{"write": {"q2.py": "x = 1  # FIXME\n"}}], "todo-added"),
         "Q3": ([{"omit": {"q3.py": "x = 1\n"}}], "omission"),
-        "Q4": ([{"write": {"q4.py": "def f(\n"}}], "syntax-error"),
         "Q5": (["nothing"], "no-change"),
         "Q6": (["claim_done"], "no-change"),
     }
