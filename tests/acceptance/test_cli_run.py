@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,19 +11,13 @@ from tests.acceptance.project import (
     BOUND_S,
     GIT_IDENTITY,
     SETTINGS,
-    WITHOUT_PLUGINS,
     Project,
     a_plan,
     file_contains,
+    tap_script,
     waits_for,
     writes,
 )
-
-TEST_FILE = """\
-def test_answer():
-    from answer import ANSWER
-    assert ANSWER == 42, f"the answer is not {ANSWER}"
-"""
 
 
 @pytest.mark.acceptance
@@ -91,25 +84,19 @@ def test_the_landed_commit_refers_to_the_ticket_of_its_task(project: Project) ->
 @pytest.mark.spec("0.1", "0.5", "5.5", "7.3", "12.4")
 def test_a_false_claim_is_sent_back_with_the_failing_test(project: Project) -> None:
     """The agent claims success; the second prompt names the test that fails, and why."""
-    (project.repo / "test_answer.py").write_text(TEST_FILE)
+    tells = 'grep -qx 42 answer.txt || { echo "# the answer is not $(cat answer.txt)"; false; }'
+    (project.repo / "suite.sh").write_text(tap_script(test_answer=tells))
     project.git("add", "-A")
     project.git("-c", "user.name=t", "-c", "user.email=t@localhost", "commit", "-qm", "a test")
-    argv = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
     plan = a_plan(
         {
             "answer": [
-                [*writes("answer.py", "ANSWER = 41\n"), "claim_done"],
-                writes("answer.py", "ANSWER = 42\n"),
+                [*writes("answer.txt", "41\n"), "claim_done"],
+                writes("answer.txt", "42\n"),
             ]
         },
-        [{"id": "answer", "checks": ["tests"], "scope": ["answer.py"]}],
-        {
-            "tests": {
-                "run": [*argv, "--junit-xml", "{report}"],
-                "pattern": "test-failed",
-                "env": WITHOUT_PLUGINS,
-            }
-        },
+        [{"id": "answer", "checks": ["tests"], "scope": ["answer.txt"]}],
+        {"tests": {"run": ["sh", "suite.sh"], "pattern": "test-failed"}},
     )
 
     done = project.yaoki("run", project.plan(plan))

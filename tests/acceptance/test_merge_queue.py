@@ -12,7 +12,6 @@ import pytest
 from tests.acceptance.project import (
     GIT_IDENTITY,
     PATIENT,
-    WITHOUT_PLUGINS,
     Project,
     a_plan,
     waits_for,
@@ -188,32 +187,28 @@ def test_work_that_is_taken_along_loses_no_test_of_the_branch(project: Project) 
     """
     project.settings(PATIENT)
     folder, second = project.folder, project.folder / "second"
-    program = "CASES = [{}]\n\n\ndef f(x):\n    return x + 1\n"
-    tests = "from prog import f\n\n\ndef test_a():\n    assert f(1) == 2\n"
-    (project.repo / "prog.py").write_text(program.format("1, 2, 3, 4"))
-    (project.repo / "test_a.py").write_text(tests)
+    each = 'for x in $(cat cases); do n=$((n + 1)); echo "ok $n - test_p[$x]"; done\n'
+    run_all = "n=1; echo 'ok 1 - test_a'; test ! -f each.sh || . ./each.sh; echo 1..$n"
+    (project.repo / "cases").write_text("1 2 3 4\n")
+    (project.repo / "suite.sh").write_text(f"{run_all}\n")
     project.git("add", "-A")
-    project.git(*GIT_IDENTITY, "commit", "-qm", "a program")
-    each = (
-        "import pytest\n\nfrom prog import CASES, f\n\n\n@pytest.mark.parametrize('x', CASES)\n"
-        "def test_p(x):\n    assert f(x) == x + 1\n"
-    )
+    project.git(*GIT_IDENTITY, "commit", "-qm", "a list")
     landing = {"run": ["sh", "-c", wait_in_shell(landed_at_least(folder, 1))]}
     begin = {"run": ["touch", str(second)]}
     acts: dict[str, Any] = {
         "bad": [writes("bad.txt", "wrong\n"), [begin, landing, *writes("bad.txt")]],
-        "t0": [[waits_for(second), *writes("test_p.py", each)]],
-        "t1": [[waits_for(started(folder, "t0")), *writes("prog.py", program.format("1"))]] * 9,
+        "t0": [[waits_for(second), *writes("each.sh", each)]],
+        "t1": [[waits_for(started(folder, "t0")), *writes("cases", "1\n")]] * 9,
     }
-    tell = f"test ! -f test_p.py || touch {started(folder, 't0')}"
-    looked = f"! grep -q 'CASES = .1.$' prog.py || touch {started(folder, 't1')}"
+    tell = f"test ! -f each.sh || touch {started(folder, 't0')}"
+    looked = f"! grep -qx 1 cases || touch {started(folder, 't1')}"
     both_run = wait_in_shell(f"test -f {started(folder, 't1')}")
-    meet = f"test ! -f test_p.py || {{ {both_run}; }}"
+    meet = f"test ! -f each.sh || {{ {both_run}; }}"
     gate = {"shell": f"! grep -x wrong *.txt || exit 1; {looked}; {tell}; {meet}", "rerun": False}
-    pytest_check = {"run": ["python3", "-m", "pytest", "-q"], "env": WITHOUT_PLUGINS}
+    suite = {"run": ["sh", "suite.sh"], "pattern": "test-failed", "reader": "tap"}
     tries = {"bad": 1, "t0": 0, "t1": 1}
     tasks = [{"id": name, "retry": {"max_retries": tries[name]}} for name in acts]
-    plan = a_plan(acts, tasks, {"gate": gate, "tests": pytest_check})
+    plan = a_plan(acts, tasks, {"gate": gate, "tests": suite})
 
     done = project.yaoki("run", project.plan(plan), "--parallel", "4", "--quiet")
 
@@ -224,8 +219,8 @@ def test_work_that_is_taken_along_loses_no_test_of_the_branch(project: Project) 
     assert "passed its checks by itself. It fails only together with the changes that" in told
     command = re.search(r"`git (diff \w+\.\.\w+)` shows them", told)
     assert command is not None, told
-    assert project.git(*command[1].split(), "--name-only").split()[-1] == "test_p.py"
-    assert "1, 2, 3, 4" in project.git("show", f"{run_branch(project)}:prog.py")
+    assert project.git(*command[1].split(), "--name-only").split()[-1] == "each.sh"
+    assert project.git("show", f"{run_branch(project)}:cases") == "1 2 3 4"
 
 
 @pytest.mark.spec("3.4", "4.1", "0.1")
