@@ -196,7 +196,7 @@ def test_the_prompt_names_the_place_where_an_agent_worked_by_mistake(project: Pr
         for name, words in works.items()
     }
 
-    plan = project.plan(plan_of_agents("test -f README", scripts))
+    plan = project.plan(plan_of_agents("test -f README", scripts, retry={"max_retries": 1}))
     done = project.yaoki("run", plan, "--quiet", "--parallel", "1")
 
     assert done.code == 4, done.out + done.err

@@ -162,41 +162,6 @@ def assert_merge_refused(project: Project, run: str, *options: str) -> str:
 
 
 @pytest.mark.full
-def test_a_foreign_commit_after_the_end_of_the_run_is_not_merged(prepared: Prepared) -> None:
-    """First a plain commit on branch and recorded head, then one with the trailers of yaoki."""
-    project, run = prepared.after(run_one_task)
-    landed = project.git("rev-parse", f"yaoki/{run}")
-    tree = project.git("rev-parse", f"yaoki/{run}^{{tree}}")
-    plain = project.git(*GIT_IDENTITY, "commit-tree", "-p", landed, "-m", "plain", tree)
-    refs = (f"refs/heads/yaoki/{run}", f"refs/yaoki/runs/{run}")
-    for ref in refs:
-        project.git("update-ref", ref, plain)
-    assert "which yaoki did not make" in assert_merge_refused(project, run)
-    for ref in refs:
-        project.git("update-ref", ref, landed)
-    forge_landing(project, run)
-
-    said = assert_merge_refused(project, run)
-
-    assert FOREIGN_COMMIT_MESSAGE in said
-    run_shell(project, said.partition("put it back: ")[2].partition("; ")[0])
-    assert project.yaoki("merge", run, "--into", "release").code == 0
-    assert "evil.txt" not in project.git("ls-tree", "-r", "--name-only", "release")
-
-
-@pytest.mark.full
-def test_a_manual_merge_of_a_foreign_commit_counts_as_merged(prepared: Prepared) -> None:
-    """A person may merge a foreign commit knowingly."""
-    project, run = prepared.after(run_one_task)
-    forge_landing(project, run)
-    project.git("merge", "-q", f"yaoki/{run}")
-
-    told = project.yaoki("merge", run)
-
-    assert told.code == 0, told.out + told.err
-
-
-@pytest.mark.full
 def test_a_cancelled_run_is_checked_for_foreign_commits(project: Project, tmp_path: Path) -> None:
     marker = tmp_path / "go"
     script = {"a": [writes("a.txt")], "b": [[waits_for(marker), *writes("b.txt")]]}
@@ -281,9 +246,10 @@ def test_a_foreign_commit_after_a_partial_merge_is_detected_and_the_whole_run_is
 
 
 @pytest.mark.full
-def test_the_printed_command_removes_a_foreign_commit_from_the_remote(
+def test_a_foreign_commit_after_the_end_is_not_merged_and_the_printed_command_removes_it(
     project: Project, tmp_path: Path
 ) -> None:
+    """From the remote, which has it as well."""
     bare = tmp_path / "bare.git"
     add_remote(project, bare)
     run = run_one_task(project)
@@ -295,7 +261,9 @@ def test_the_printed_command_removes_a_foreign_commit_from_the_remote(
     said = assert_merge_refused(project, run)
     run_shell(project, said.partition("put it back: ")[2].partition("; ")[0])
 
+    assert FOREIGN_COMMIT_MESSAGE in said
     there = project.git("ls-remote", "origin")
     assert f"{landed}\trefs/heads/yaoki/{run}" in there
     assert evil in there, "what stood there is kept on a branch of its own"
     assert project.yaoki("merge", run, "--into", "release").code == 0
+    assert "evil.txt" not in project.git("ls-tree", "-r", "--name-only", "release")
