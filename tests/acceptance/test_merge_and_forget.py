@@ -144,25 +144,29 @@ def test_an_unmerged_run_is_forgotten_only_by_force_and_an_open_one_never(
 
 @pytest.mark.full
 @pytest.mark.spec("9.6", "2.1", "12.1")
-@pytest.mark.parametrize("way", ["detached", "commit"])
 def test_a_run_may_start_from_a_commit_and_is_merged_into_a_named_branch(
-    project: Project, way: str
+    project: Project,
 ) -> None:
     """Build servers check out a commit, not a branch."""
     start = project.git("rev-parse", "HEAD")
     project.git(*GIT_IDENTITY, "commit", "-q", "--allow-empty", "-m", "later")
-    if way == "detached":
-        project.git("checkout", "-q", "--detach", start)
-    plan = a_plan(
-        {"a": [writes("a.txt")]}, [{"id": "a", "checks": ["a"]}], {"a": file_contains("a.txt")}
+    plan = project.plan(
+        a_plan(
+            {"a": [writes("a.txt")]}, [{"id": "a", "checks": ["a"]}], {"a": file_contains("a.txt")}
+        )
     )
-    options = ("--base", start[:12]) if way == "commit" else ()
+    project.git("checkout", "-q", "--detach", start)
+    assert project.yaoki("plan", "submit", plan).code == 0
+    detached = project.status()
+    project.git("checkout", "-q", "main")
 
-    ran = project.yaoki("run", project.plan(plan), *options)
+    ran = project.yaoki("run", plan, "--base", start[:12])
 
     assert ran.code == 0, ran.out + ran.err
     status = project.status()
-    assert (status["base"], status["base_branch"]) == (start, "")
+    for document in (detached, status):
+        assert (document["base"], document["base_branch"]) == (start, "")
+    assert detached["run"] != status["run"]
     assert f"yaoki merge {status['run']} --into BRANCH" in ran.out
     assert f"from commit {start[:10]}" in project.yaoki("status").out
     assert project.yaoki("report").code == 0
