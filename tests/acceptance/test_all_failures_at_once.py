@@ -4,10 +4,20 @@ from __future__ import annotations
 
 import json
 import re
+from typing import Any
 
 import pytest
 
-from tests.acceptance.project import WITHOUT_PLUGINS, Project, a_plan, file_contains, writes
+from tests.acceptance.prepared import Prepared
+from tests.acceptance.project import (
+    GIT_IDENTITY,
+    WITHOUT_PLUGINS,
+    Completed,
+    Project,
+    a_plan,
+    file_contains,
+    writes,
+)
 from tests.acceptance.test_agent_failures import event_data
 from tests.acceptance.test_structured_agents import an_agent
 
@@ -82,23 +92,6 @@ def test_the_introduction_of_several_failures_says_that_the_agent_was_cut_off(
     assert "check tests of a failed, also when it was run again" in page
 
 
-@pytest.mark.full
-@pytest.mark.spec("3.3", "17.7")
-def test_short_checks_run_first_once_their_times_are_known(project: Project) -> None:
-    checks = {"slow": {"shell": "sleep 1.2; test -s README"}, "quick": {"shell": "test -s README"}}
-    script = {name: [writes(f"{name}.txt")] for name in ("a", "b")}
-    tasks = [{"id": "a", "checks": list(checks)}, {"id": "b", "needs": ["a"], "checks": [*checks]}]
-
-    done = project.yaoki("run", project.plan(a_plan(script, tasks, checks)))
-
-    assert done.code == 0, done.out + done.err
-    order = {
-        name: [data["check"] for data in event_data(project.events(name), "CHECK_FINISHED")]
-        for name in ("a", "b")
-    }
-    assert order == {"a": ["slow", "quick"], "b": ["quick", "slow"]}
-
-
 @pytest.mark.spec("3.3", "4.8", "6.1")
 def test_a_check_that_cannot_run_does_not_hide_failures_of_the_work(project: Project) -> None:
     """The agent fixes what failed first; the person is asked when only the broken check is left."""
@@ -145,28 +138,49 @@ sys.exit(1)
 """
 
 
-@pytest.mark.full
-@pytest.mark.spec("6.2", "7.3")
-def test_colours_reach_neither_prompts_nor_messages(project: Project) -> None:
+def run_without_success(project: Project) -> Completed:
+    """`colours` and `imports` fail their attempts; `first` lands, and then `second`."""
     script = project.folder / "coloured.py"
     script.write_text(COLOURED)
+    (project.repo / "slugify").mkdir()
+    (project.repo / "slugify" / "__init__.py").write_text("")
+    (project.repo / "test_words.py").write_text(
+        "from slugify.words import f\n\n\ndef test_f():\n    assert f()\n"
+    )
+    project.git("add", "-A")
+    project.git(*GIT_IDENTITY, "commit", "-qm", "tests")
+    run = [project.python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--junit-xml={report}"]
     checks = {
         "tests": {"run": [project.python, str(script), "{report}"], "pattern": "test-failed"},
         "own": {
             "shell": "echo colour=$FORCE_COLOR $NO_COLOR; exit 1",
             "env": {"FORCE_COLOR": "3", "NO_COLOR": ""},
         },
+        "imports": {"run": run, "env": WITHOUT_PLUGINS, "rerun": False},
+        "slow": {"shell": "sleep 1.2; test -s README"},
+        "quick": {"shell": "test -s README"},
     }
-    task = {"id": "a", "checks": list(checks), "retry": {"max_retries": 1}}
-    plan = a_plan({"a": [BAD, BAD, BAD]}, [task], checks)
+    tasks: list[dict[str, Any]] = [
+        {"id": "colours", "checks": ["tests", "own"], "retry": {"max_retries": 1}},
+        {"id": "imports", "checks": ["imports"], "retry": {"max_retries": 0}},
+        {"id": "first", "checks": ["slow", "quick"]},
+        {"id": "second", "checks": ["slow", "quick"], "needs": ["first"]},
+    ]
+    acts = {task["id"]: [writes(f"{task['id']}.txt", f"{n}\n") for n in "123"] for task in tasks}
     project.env |= {"FORCE_COLOR": "1", "CLICOLOR_FORCE": "1"}
-
-    done = project.yaoki("run", project.plan(plan))
-
+    done = project.yaoki("run", project.plan(a_plan(acts, tasks, checks)))
     assert done.code == 4, done.out + done.err
-    prompt = project.prompt(project.task("a"), 2)
-    why, report = project.yaoki("why", "a").out, project.yaoki("report").out
-    for text in (done.out, why, report, prompt, json.dumps(project.events("a"))):
+    return done
+
+
+@pytest.mark.full
+@pytest.mark.spec("6.2", "7.3")
+def test_colours_reach_neither_prompts_nor_messages(prepared: Prepared) -> None:
+    project, done = prepared.after(run_without_success)
+
+    prompt = project.prompt(project.task("colours"), 2)
+    why, report = project.yaoki("why", "colours").out, project.yaoki("report").out
+    for text in (done.out, why, report, prompt, json.dumps(project.events("colours"))):
         assert "x1B[" not in text
         assert "\x1b[31m" not in text
         assert "u001b" not in text
@@ -179,25 +193,24 @@ def test_colours_reach_neither_prompts_nor_messages(project: Project) -> None:
 
 @pytest.mark.full
 @pytest.mark.spec("6.2", "16.5")
-def test_a_collection_failure_names_its_cause(project: Project) -> None:
+def test_a_collection_failure_names_its_cause(prepared: Prepared) -> None:
     """The last line of the import error is what a person and an agent need first."""
-    (project.repo / "slugify").mkdir()
-    (project.repo / "slugify" / "__init__.py").write_text("")
-    (project.repo / "test_words.py").write_text(
-        "from slugify.words import f\n\n\ndef test_f():\n    assert f()\n"
-    )
-    project.git("add", "-A")
-    project.git("-c", "user.name=t", "-c", "user.email=t@localhost", "commit", "-qm", "tests")
-    run = [project.python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--junit-xml={report}"]
-    checks = {"tests": {"run": run, "env": WITHOUT_PLUGINS, "rerun": False}}
-    task = {"id": "a", "checks": ["tests"], "retry": {"max_retries": 0}}
-    plan = a_plan({"a": [writes("a.txt"), writes("b.txt")]}, [task], checks)
+    project, done = prepared.after(run_without_success)
 
-    done = project.yaoki("run", project.plan(plan))
-
-    assert done.code == 4, done.out + done.err
     assert "No module named 'slugify.words'" in done.out
-    assert "No module named 'slugify.words'" in project.yaoki("why", "a").out
+    assert "No module named 'slugify.words'" in project.yaoki("why", "imports").out
+
+
+@pytest.mark.full
+@pytest.mark.spec("3.3", "17.7")
+def test_short_checks_run_first_once_their_times_are_known(prepared: Prepared) -> None:
+    project, _ = prepared.after(run_without_success)
+
+    order = {
+        name: [data["check"] for data in event_data(project.events(name), "CHECK_FINISHED")]
+        for name in ("first", "second")
+    }
+    assert order == {"first": ["slow", "quick"], "second": ["quick", "slow"]}
 
 
 @pytest.mark.spec("9.3", "10.3")
