@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.acceptance
 Seen = TypeVar("Seen")
 TOOLS = {"result", "ask", "status", "why", "submit", "extend", "add_retry_task", "complete"}
-PEOPLES = ("approve", "answer", "waive", "merge", "cancel", "undo", "resume", "revive", "go")
 
 
 def with_client(
@@ -78,27 +77,6 @@ def call_tools(
     cwd: Path | None = None,
 ) -> list[Answer]:
     return with_client(project, who, partial(_all, calls), cwd=cwd)
-
-
-@pytest.mark.full
-@pytest.mark.spec("12.7", "9.2")
-@pytest.mark.parametrize("mode", ["auto", "legacy"])
-def test_the_official_client_lists_no_tool_that_is_reserved_for_people(
-    project: Project, mode: Literal["auto", "legacy"]
-) -> None:
-    async def use(client: Client) -> Any:
-        return client.protocol_version, (await client.list_tools()).tools
-
-    version, tools = with_client(project, {}, use, mode)
-    listed = {tool.name: tool for tool in tools}
-
-    assert version == {"auto": "2026-07-28", "legacy": "2025-11-25"}[mode]
-    assert set(listed) == TOOLS
-    assert not [name for name in listed if any(word in name for word in PEOPLES)]
-    for tool in listed.values():
-        assert tool.description
-        assert tool.input_schema["additionalProperties"] is False
-    assert {n for n, t in listed.items() if t.annotations.read_only_hint} == {"status", "why"}
 
 
 @pytest.mark.spec("12.7", "9.2", "11.2", "2.6")

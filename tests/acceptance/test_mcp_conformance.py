@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.acceptance
 Mode = Literal["auto", "legacy"]
 MODES: tuple[Mode, ...] = ("auto", "legacy")
+PEOPLES = ("approve", "answer", "waive", "merge", "cancel", "undo", "resume", "revive", "go")
 SECONDS_MAX = 60.0
 CLIENT = {"name": "test", "version": "1"}
 CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"
@@ -45,11 +46,11 @@ def a_run(project: Project) -> None:
     assert project.yaoki("run", project.plan(one_task([writes("a.txt")])), "--quiet").code == 0
 
 
-@pytest.mark.spec("12.7")
+@pytest.mark.spec("12.7", "9.2")
 @pytest.mark.parametrize("mode", MODES)
 def test_the_official_client_calls_every_tool(project: Project, tmp_path: Path, mode: Mode) -> None:
     """The client refuses a frame that its models do not accept, and structured content that does
-    not fit a declared schema."""
+    not fit a declared schema.  No tool is reserved for people."""
     kept, go = tmp_path / "env", tmp_path / "go"
     more = {"id": "more", "goal": "Do more.", "needs": ["one"], "checks": ["a"]}
     plan = a_plan(
@@ -68,18 +69,24 @@ def test_the_official_client_calls_every_tool(project: Project, tmp_path: Path, 
         "ask": ({"question": "Which port?"}, True),
     }
 
-    async def use(client: Client) -> tuple[Any, dict[str, Answer]]:
+    async def use(client: Client) -> tuple[str, Any, dict[str, Answer]]:
         listed = (await client.list_tools()).tools
         got = {
             name: Answer(await client.call_tool(name, given)) for name, (given, _) in calls.items()
         }
-        return listed, got
+        return client.protocol_version, listed, got
 
     with running_attempt(project, plan, kept, go) as who:
-        listed, got = with_client(project, who, use, mode)
+        version, listed, got = with_client(project, who, use, mode)
 
+    assert version == {"auto": "2026-07-28", "legacy": "2025-11-25"}[mode]
     assert set(calls) == {tool.name for tool in listed} == TOOLS
+    assert not [name for name in TOOLS if any(word in name for word in PEOPLES)]
+    reads = {tool.name for tool in listed if tool.annotations.read_only_hint}
+    assert reads == {"status", "why"}
     for tool in listed:
+        assert tool.description
+        assert tool.input_schema["additionalProperties"] is False
         jsonschema.Draft202012Validator.check_schema(tool.input_schema)
         jsonschema.validate(calls[tool.name][0], tool.input_schema)
     for name, (_, succeeds) in calls.items():
