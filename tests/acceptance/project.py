@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -243,6 +244,14 @@ class Project:
         self._started.append(process)
         return process
 
+    @contextmanager
+    def beside(self, *words: str, cwd: Path | None = None) -> Iterator[Future[Completed]]:
+        """A command that runs beside the block, which must let it end; `start` is for one that
+        gets signals or whose lines are read.
+        """
+        with ThreadPoolExecutor(1) as pool:
+            yield pool.submit(self.yaoki, *words, cwd=cwd)
+
     def end_started(self) -> None:
         """Else a failed test leaves a program and its pipe, and the next one is blamed for them."""
         for process in self._started:
@@ -298,5 +307,5 @@ def wait_until(holds: Callable[[], object], what: str, bound_s: float = BOUND_S)
     while not holds():
         answered = time.monotonic()
         assert answered < give_up, f"still not: {what}"
-        time.sleep(min(max(0.05, 3 * (answered - asked)), 0.5))
+        time.sleep(min(max(0.05, 8 * (answered - asked)), 0.5))
         asked = time.monotonic()

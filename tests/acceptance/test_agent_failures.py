@@ -450,10 +450,9 @@ def test_a_dirty_checkout_is_byte_identical_after_run_cancel_merge_and_undo(
     assert fingerprint(project) == before
 
     slow = a_plan({"b": [[{"sleep": 60}]]}, [{"id": "b"}], {"good": file_contains("b.txt")})
-    worker = project.start("run", project.plan(slow, "slow.json"))
-    wait_until(lambda: any(t["stage"] == "WORK" for t in project.status()["tasks"]), "at work")
-    assert project.yaoki("cancel").code in {0, 3}
-    worker.communicate(timeout=BOUND_S)
+    with project.beside("run", project.plan(slow, "slow.json")):
+        wait_until(lambda: any(t["stage"] == "WORK" for t in project.status()["tasks"]), "at work")
+        assert project.yaoki("cancel").code in {0, 3}
     assert fingerprint(project) == before
 
 

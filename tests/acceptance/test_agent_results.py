@@ -69,14 +69,13 @@ def running_attempt(
     """A run whose agent has left its environment at `kept` and waits for `go`."""
     # A hang warning would change the rows.
     project.settings(PATIENT)
-    running = project.start("run", project.plan(plan), "--quiet")
-    try:
-        wait_until(lambda: kept.exists() or running.poll() is not None, "the agent has begun")
-        assert kept.exists(), running.communicate(timeout=BOUND_S)
-        yield read_environment(kept)
-    finally:
-        go.touch()
-        running.communicate(timeout=BOUND_S)
+    with project.beside("run", project.plan(plan), "--quiet") as running:
+        try:
+            wait_until(lambda: kept.exists() or running.done(), "the agent has begun")
+            assert kept.exists(), running.result()
+            yield read_environment(kept)
+        finally:
+            go.touch()
 
 
 def task_rows(project: Project) -> Any:

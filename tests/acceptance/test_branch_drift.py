@@ -235,14 +235,14 @@ def test_a_run_branch_rewritten_after_the_last_landing_keeps_the_run_from_being_
         {"id": "b", "needs": ["a"], "checks": ["a"], "required": False},
     ]
     plan = a_plan(script, tasks, {"a": file_contains("a.txt")})
-    process = project.start("run", project.plan(plan))
-    wait_until(begun.exists, "the other is at work")
-    run = project.status()["run"]
-    project.git("update-ref", f"refs/heads/yaoki/{run}", "main")
-    project.yaoki("cancel", "b")
-    output, _ = process.communicate(timeout=60)
+    with project.beside("run", project.plan(plan)) as running:
+        wait_until(begun.exists, "the other is at work")
+        run = project.status()["run"]
+        project.git("update-ref", f"refs/heads/yaoki/{run}", "main")
+        project.yaoki("cancel", "b")
+    done = running.result()
 
-    assert process.returncode == 4, output
+    assert done.code == 4, done.out
     assert project.status()["status"] == "PAUSED"
     assert "FINAL_SUMMARY" not in project.event_names()
 

@@ -72,11 +72,11 @@ def test_a_forecast_is_told_at_the_start_and_compared_at_the_end(
     plan = project.plan(plan_of(["a", "b"], gate))
     shown, document = project.yaoki("plan", plan), project.yaoki("plan", plan, "--json").document
 
-    running = project.start("run", plan)
-    wait_until(lambda: stages(project) == {"a": "DONE", "b": "WORK"}, "one landed, one works")
-    status, while_running = project.status(), project.query("status").out
-    gate.touch()
-    out = running.communicate()[0]
+    with project.beside("run", plan) as running:
+        wait_until(lambda: stages(project) == {"a": "DONE", "b": "WORK"}, "one landed, one works")
+        status, while_running = project.status(), project.query("status").out
+        gate.touch()
+    out = running.result().out
     report = project.yaoki("report", "--json").document["forecast"]
     stats = project.yaoki("stats", "forecast", "--json").document
 
@@ -182,19 +182,19 @@ def test_a_race_is_part_of_the_forecast_and_its_candidates_are_counted_once(
     file = project.plan(plan)
     shown = project.yaoki("plan", file)
 
-    running = project.start("run", file)
     two_work = {"a": "DONE", "b": "WAITING", "b~1.1": "WORK", "b~1.2": "WORK", "b~1.3": "WAITING"}
-    wait_until(lambda: stages(project) == two_work, "two candidates work")
-    status, text = project.status(), project.query("status")
-    gate.touch()
-    out = running.communicate()[0]
+    with project.beside("run", file) as running:
+        wait_until(lambda: stages(project) == two_work, "two candidates work")
+        status, text = project.status(), project.query("status")
+        gate.touch()
+    done = running.result()
     report = project.yaoki("report", "--json").document["forecast"]
 
     assert "4 agent runs (90 %: 4)" in shown.out
     assert "no attempt of waiting yet" in shown.out
     assert status["forecast"]["agent_runs"] == {"p10": 4, "p50": 4, "p90": 4}
     assert "forecast: done at " in text.out
-    assert running.returncode == 0, out
+    assert done.code == 0, done.out + done.err
     assert (report["took"]["agent_runs"], report["took"]["runs_result"]) == (4, "inside")
 
 
@@ -236,13 +236,13 @@ def test_damaged_lines_of_an_old_run_stop_no_command(measured_project: Project) 
     plan = project.plan(plan_of(["a"], gate))
 
     shown = project.yaoki("plan", plan)
-    running = project.start("run", plan)
-    wait_until(lambda: stages(project) == {"a": "WORK"}, "it works")
-    status, stats = project.query("status"), project.yaoki("stats", "forecast")
-    gate.touch()
-    out = running.communicate()[0]
+    with project.beside("run", plan) as running:
+        wait_until(lambda: stages(project) == {"a": "WORK"}, "it works")
+        status, stats = project.query("status"), project.yaoki("stats", "forecast")
+        gate.touch()
+    done = running.result()
 
-    assert (shown.code, status.code, stats.code, running.returncode) == (0, 0, 0, 0), out
+    assert (shown.code, status.code, stats.code, done.code) == (0, 0, 0, 0), done.out + done.err
     assert "of the journal cannot be read" in shown.err
     assert "forecasts leave them out: yaoki doctor" in shown.err
     doctor = project.yaoki("doctor")

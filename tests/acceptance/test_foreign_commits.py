@@ -166,18 +166,16 @@ def test_a_cancelled_run_is_checked_for_foreign_commits(project: Project, tmp_pa
     marker = tmp_path / "go"
     script = {"a": [writes("a.txt")], "b": [[waits_for(marker), *writes("b.txt")]]}
     tasks = [{"id": "a", "checks": ["a"]}, {"id": "b", "needs": ["a"], "checks": ["a"]}]
-    process = project.start(
-        "run", project.plan(a_plan(script, tasks, {"a": file_contains("a.txt")}))
-    )
-    wait_until(lambda: bool(project.query("status").out), "there is a run")
-    wait_until(lambda: project.task("b")["stage"] == "WORK", "the second is at work")
-    run = str(project.status()["run"])
-    forge_landing(project, run)
+    plan = project.plan(a_plan(script, tasks, {"a": file_contains("a.txt")}))
+    with project.beside("run", plan) as running:
+        wait_until(lambda: bool(project.query("status").out), "there is a run")
+        wait_until(lambda: project.task("b")["stage"] == "WORK", "the second is at work")
+        run = str(project.status()["run"])
+        forge_landing(project, run)
+        project.yaoki("cancel", "b")
+    done = running.result()
 
-    project.yaoki("cancel", "b")
-    output, _ = process.communicate(timeout=60)
-
-    assert (process.returncode, FOREIGN_COMMIT_MESSAGE in output) == (4, True), output
+    assert (done.code, FOREIGN_COMMIT_MESSAGE in done.out) == (4, True), done.out
     assert project.status()["status"] == "PAUSED"
     assert FOREIGN_COMMIT_MESSAGE in assert_merge_refused(project, run, "--partial")
     run_shell(project, restore_command(project))

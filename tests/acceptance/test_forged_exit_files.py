@@ -43,11 +43,11 @@ ATTEMPT = '"$(dirname "$YAOKI_PROMPT_FILE")"'
 # It survives its forged end and provides good files only during the check.
 SURVIVES = f"""
 {forge_exit(ATTEMPT)}
-for i in $(seq 200); do
+for i in $(seq 80); do
   if ls {ATTEMPT}/checks/* >/dev/null 2>&1; then
     echo GOOD > f.txt; sleep 0.6; echo BAD > f.txt; sleep 3; exit 0
   fi
-  sleep 0.02
+  sleep 0.05
 done
 """
 

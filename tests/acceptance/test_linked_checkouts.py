@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from tests.acceptance.project import (
-    BOUND_S,
     GIT_IDENTITY,
     Project,
     a_plan,
@@ -53,11 +52,14 @@ def test_two_checkouts_run_and_merge_at_the_same_time(project: Project, linked: 
     file = project.plan(a_plan({"a": [writes("a.txt")]}, [{"id": "a"}], check))
     folders = (project.repo, linked)
 
-    both = [project.start("run", file, "--quiet", "--repo", str(folder)) for folder in folders]
+    with (
+        project.beside("run", file, "--quiet", "--repo", str(project.repo)) as here,
+        project.beside("run", file, "--quiet", "--repo", str(linked)) as there,
+    ):
+        both = (here, there)
 
-    for process in both:
-        output = process.communicate(timeout=BOUND_S)[0]
-        assert process.returncode == 0, output
+    for done in (one.result() for one in both):
+        assert done.code == 0, done.out + done.err
     for folder, branch in zip(folders, ("main", "feature"), strict=True):
         project.git("-C", str(folder), *GIT_IDENTITY, "commit", "-qm", "other", "--allow-empty")
         merged = project.yaoki("merge", cwd=folder)
