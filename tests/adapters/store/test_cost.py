@@ -99,7 +99,7 @@ def test_a_claim_costs_the_same_in_a_large_store(tmp_path: Path, clock: HandCloc
     small = open_store(tmp_path / "small.db", clock, durable=False)
     large = open_store(tmp_path / "large.db", clock, durable=False)
 
-    ratio = cost(large, 5_000) / cost(small, 100)
+    ratio = cost(large, 2_000) / cost(small, 100)
 
     assert ratio < 1.5
     small.close()

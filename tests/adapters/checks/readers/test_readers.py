@@ -851,7 +851,7 @@ TEXTS = st.lists(
     max_size=60,
 ).map("".join)
 CALM = settings(
-    max_examples=80,
+    max_examples=40,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
