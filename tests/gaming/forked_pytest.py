@@ -13,10 +13,12 @@ import subprocess
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import NoReturn
 
 import pytest
+from _pytest.config import default_plugins
 
 ROOT = Path(__file__).parents[2]
 BOUND_S = 300
@@ -61,10 +63,17 @@ def serve() -> None:
     for name in [name for name in sys.modules if name.partition(".")[0] == "tests"]:
         del sys.modules[name]
     sys.path[:] = [path for path in sys.path if Path(path or ".").resolve() != ROOT]
+    _import_plugins()
     for line in sys.stdin:
         if not (pid := os.fork()):
             _run_tests(**json.loads(line))
         print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), flush=True)
+
+
+def _import_plugins() -> None:
+    """What every fork would import on its own otherwise."""
+    for name in (*default_plugins, "assertion.rewrite"):
+        import_module(f"_pytest.{name}")
 
 
 def _run_tests(words: list[str], folder: str, env: dict[str, str]) -> NoReturn:
