@@ -172,6 +172,8 @@ PLAIN = story(
     (task("a"), task("b"), task("c", "a"), task("d", "a", "b")),
     {"b": ["lie", "good"], "d": ["nothing", "good"]},
 )
+# The accesses of PLAIN, by fewer tasks.
+SHORT = story(1, (task("a"), task("b", "a")), {"b": ["lie", "good"]})
 HARD = story(
     2,
     (task("a"), task("b"), task("c"), task("d", "c")),
