@@ -374,17 +374,17 @@ def kill_at_every_access(
     then: Callable[[Scene], None],
     *,
     machine: bool = False,
-    points: Iterable[int] = (),
+    points: Iterable[int] | None = None,
 ) -> None:
     """Pass the state after a kill at each access (or these) of the undisturbed run to `then`.
 
     Without a change since the last access a kill leaves the same state; a machine that goes down
     without running agents leaves the same as a killed process.
     """
-    points = set(points or changing_accesses(story))
+    chosen = set(changing_accesses(story) if points is None else points)
 
     def die(scene: Scene, touch: Accesses) -> None:
-        if touch.count not in points or (machine and not scene.world.busy()):
+        if touch.count not in chosen or (machine and not scene.world.busy()):
             return
         with scene.copied() as left:
             if machine:
