@@ -31,7 +31,7 @@ from yaoki.ports import JournalEntry
 
 pytestmark = pytest.mark.spec("18.4", "0.2", "0.3")
 
-SCHEDULES = int(os.environ.get("YAOKI_SCHEDULES", "200"))
+SCHEDULES = int(os.environ.get("YAOKI_SCHEDULES", "100"))
 CHUNK = 10
 TRIES = 3
 STEPS_MAX = 400
