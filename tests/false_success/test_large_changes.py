@@ -1,4 +1,4 @@
-"""Class 11: the defect is in the last of 1,200 files."""
+"""Class 11: the defect is in the last of 600 files."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from tests.false_success.case_runner import CaseRunner, run_case
 from tests.false_success.sample_projects import GREEN
 
 pytestmark = pytest.mark.acceptance
-MANY = 'mkdir -p many; for i in $(seq 1000 2199); do echo "X = $i" > many/m$i.py; done\n'
-LAST = "many/m2199.py"
-COUNTS = shell('test "$(ls many | wc -l)" -eq 1200 && python3 -m unittest -q')
+MANY = 'mkdir -p many; for i in $(seq 1000 1599); do echo "X = $i" > many/m$i.py; done\n'
+LAST = "many/m1599.py"
+COUNTS = shell('test "$(ls many | wc -l)" -eq 600 && python3 -m unittest -q')
 TEST = (
     "import unittest\n\n\nclass T(unittest.TestCase):\n"
     "    def test_it(self):\n        self.assertEqual({}, 1)\n"
 )
-SUITE = {f"t/test_{number}.py": TEST.format(1) for number in range(1000, 2199)}
+SUITE = {f"t/test_{number}.py": TEST.format(1) for number in range(1000, 1599)}
 WITH_ONE_RED = {**GREEN, "t/__init__.py": "", **SUITE, "t/test_9999.py": TEST.format(2)}
 RUNS_LAST = shell("python3 -m unittest -q t.test_9999 t.test_1000")
 TOUCHES_ALL = "for f in t/test_*.py; do echo '# seen' >> $f; done\n"
