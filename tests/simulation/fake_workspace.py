@@ -351,6 +351,12 @@ class DictWorkspace(DictBranches):
 
     def remove_worktree(self, task: Task, *, continued_elsewhere: bool = False) -> None:
         self.touch("release")
+        there = self.world.worktrees.get(task.id)
+        # As the real one: what no commit holds yet is saved before the files go.
+        if there is not None and f"{task.id}/{task.attempt}" not in self.world.kept:
+            late = self.world.commit(there, (self.world.heads[task.id],))
+            self.world.kept[f"{task.id}/{task.attempt}"] = late
+            self.touch("kept")
         self.world.worktrees.pop(task.id, None)
         self.touch("released")
 

@@ -174,7 +174,7 @@ class AttemptWorktrees(Protocol):
         """Make a missing worktree again at its work; true when it was missing."""
 
     def remove_worktree(self, task: Task, *, continued_elsewhere: bool = False) -> None:
-        """Remove the worktree of a task whose work is reachable from a ref.
+        """Save all content of the worktree on a ref, then remove it.
 
         `continued_elsewhere`: another machine continues the task.
         """
