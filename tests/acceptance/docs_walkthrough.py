@@ -36,7 +36,7 @@ import json, os, socket, sys
 
 if sys.argv[1:2] == ["ui"]:
     os.execv({python!r}, [{python!r}, "-m", "yaoki", *sys.argv[1:]])
-asked = {{"words": sys.argv[1:], "cwd": os.getcwd(), "env": dict(os.environ)}}
+asked = {{"words": sys.argv[1:], "cwd": os.getcwd(), "env": dict(os.environ), "stdin": os.devnull}}
 with socket.socket(socket.AF_UNIX) as line, line.makefile("rw") as talk:
     line.connect({address!r})
     print(json.dumps(asked), file=talk, flush=True)
