@@ -17,14 +17,14 @@ assert __import__(name).value() == 42, "not 42"
 BAD = "mkdir -p apps; printf 'def value():\\n    return 41\\n' > apps/${NAME//-/_}.py\n"
 
 
-def cheat(name: str, tries: str, script: str, **more: Any) -> Attack:
+def cheat(name: str, tries: str, script: str, *, lands: bool | None = False, **more: Any) -> Attack:
     module = name.replace("-", "_")
     return Attack(
         name,
         tries,
         BAD + script,
         cheats=True,
-        lands=False,
+        lands=lands,
         off=STOPPED,
         check={"run": ["python3", "check.py", name]},
         truth=f"test ! -e apps/{module}.py || grep -q 'return 42' apps/{module}.py",
@@ -76,6 +76,8 @@ ATTACKS = (
         '(setsid sh -c "for i in \\$(seq 100); do for f in $STATE/worktrees/*/*/apps '
         '$STATE/rooms/*/*/apps; do sed -i s/41/42/ \\$f/${NAME//-/_}.py; done; sleep 0.1; done" '
         ">/dev/null 2>&1 &)",
+        # If it corrects the file before the agent has ended, the work is right and may land.
+        lands=None,
     ),
     cheat(
         "proof-program",
