@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.acceptance.project import GIT_IDENTITY, Project, a_plan, file_contains, writes
@@ -72,3 +74,30 @@ def test_undone_work_comes_back_into_the_worktree_by_the_command_of_the_question
     assert answered.code == 0, answered.err
     assert resumed.code == 0, resumed.out + resumed.err
     assert project.git("show", f"{project.status()['run_branch']}:one.txt") == "good"
+
+
+@pytest.mark.spec("10.4", "3.5")
+def test_an_agent_continues_work_of_a_person_that_was_undone_with_another_task(
+    project: Project,
+) -> None:
+    """The person's answer was about work that is gone from the worktree."""
+    script = {"one": [writes("one.txt")], "two": [[{"say": "done"}], writes("two.txt")]}
+    tasks: list[dict[str, Any]] = [
+        {"id": "one", "checks": ["one"]},
+        {"id": "two", "needs": ["one"], "checks": ["two"], "retry": {"max_retries": 0}},
+    ]
+    checks = {name: file_contains(f"{name}.txt") for name in ("one", "two")}
+    assert project.yaoki("run", project.plan(a_plan(script, tasks, checks))).code == 4
+    two = project.task("two")["id"]
+    (folder,) = project.home.glob(f"worktrees/*/{two}")
+    (folder / "two.txt").write_text("good\n")
+    assert project.yaoki("answer", "two", "done").code == 0
+    assert project.yaoki("resume", "--quiet").code == 0
+    assert project.yaoki("undo", "one", "--cascade").code == 0
+
+    assert project.yaoki("answer", "one", "retry").code == 0
+    resumed = project.yaoki("resume")
+
+    assert resumed.code == 0, resumed.out + resumed.err
+    assert "as a person left it" not in resumed.out
+    assert project.status()["status"] == "DONE"

@@ -449,6 +449,11 @@ GROUP, PLAN, CHECK = (
         ),
         ({**DONE, "revert_cause": None}, LandingReverted("head9"), RESET),
         (
+            {**DONE, "revert_cause": None, "mode": AttemptMode.TAKEN_OVER},
+            LandingReverted("head9"),
+            {**RESET, "mode": AttemptMode.NORMAL},
+        ),
+        (
             {"mode": AttemptMode.TAKEN_OVER},
             RowRefused("not proven"),
             {

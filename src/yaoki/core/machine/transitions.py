@@ -269,6 +269,7 @@ def apply_landing_reverted(task: Task) -> Task:
         first_base="",
         needs_fresh_worktree=True,
         due_at=None,
+        mode=return_to_agent(task.mode),
         work=Work(),
     )
 
@@ -333,7 +334,6 @@ def apply_row_refused(task: Task) -> Task:
         apply_landing_reverted(task),
         lease=None,
         waiting_for=WaitReason.DECISION,
-        mode=return_to_agent(task.mode),
         revert_cause=None,
         reason=None,
         question=None,
