@@ -66,11 +66,11 @@ def describe_earlier_work(app: App, task: Task) -> str:
     if not works:
         return ""
     best = choose_furthest(sorted(works, key=lambda work: (work.at, work.attempt)), attempts)
-    command = picks_undone_work(app, best) or f"git merge {best.ref}"
+    command = suggest_cherry_pick(app, best) or f"git merge {best.ref}"
     return f"nothing is changed there; to begin with the work of attempt {best.attempt}: {command}"
 
 
-def picks_undone_work(app: App, work: SavedWork) -> str:
+def suggest_cherry_pick(app: App, work: SavedWork) -> str:
     """The command that brings work back that landed and was undone; empty for other work.
 
     The run branch contains the work and its reversal, so a merge would find nothing new.

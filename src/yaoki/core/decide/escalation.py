@@ -383,7 +383,9 @@ def _same_work(task: Task, failure: Failure) -> str:
     """With which tasks the same changes have landed; empty if the attempts changed nothing."""
     if now := str(failure.params.get(SAME_WORK_PARAM, "")):
         return now
-    before = task.feedback.params.get(SAME_WORK_PARAM, "") if task.feedback else ""
+    if task.feedback is None or task.work.attempt_file_count:
+        return ""
+    before = task.feedback.params.get(SAME_WORK_PARAM, "")
     return f"{before}; nothing else was changed" if before else ""
 
 

@@ -118,7 +118,7 @@ def _make_branch(
     if not works:
         raise Unknown("no saved work matches", hint="yaoki recover")
     chosen = choose_furthest(works, attempts)
-    from yaoki.app.saved_attempts import picks_undone_work
+    from yaoki.app.saved_attempts import suggest_cherry_pick
 
     app.workspace.recovery.recover_to_branch(chosen.ref, branch)
     if as_json:
@@ -128,7 +128,7 @@ def _make_branch(
             f"branch {clean_line(branch)} is at {chosen.commit[:10]}: "
             f"{clean_line(chosen.subject, 80)}"
         )
-        if pick := picks_undone_work(app, chosen) if app.has_store else "":
+        if pick := suggest_cherry_pick(app, chosen) if app.has_store else "":
             words = "it landed and was undone, so git merge would find nothing new in it"
             print_wrapped(f"{words}; to take it into another branch: {clean_line(pick)}")
         print_next_command(f"git switch {clean_line(branch)}")
